@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main(): dispatches `posref <command>`; nothing else. */
+#include "harness/harness.h"
+#include "server/server.h"
+#include "vectors/vectors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct posref_command *const room_commands[] = {
+    posref_vectors_commands,
+    posref_harness_commands,
+    posref_server_commands,
+};
+
+static void print_usage(FILE *to)
+{
+    fputs("usage: posref COMMAND [ARGUMENT]...\n\n", to);
+    for (size_t room = 0; room < sizeof room_commands / sizeof *room_commands; room++)
+        for (const struct posref_command *c = room_commands[room]; c->name; c++)
+            fprintf(to, "  %-10s %s\n", c->name, c->summary);
+    fputs("\nposref COMMAND --help says more. Exit codes: 0 done, conforms; 1 does not conform;\n"
+          "2 usage or bad input; 3 posref itself failed.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return POSREF_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return POSREF_EXIT_OK;
+    }
+    for (size_t room = 0; room < sizeof room_commands / sizeof *room_commands; room++)
+        for (const struct posref_command *c = room_commands[room]; c->name; c++)
+            if (strcmp(argv[1], c->name) == 0)
+                return c->run(argc - 1, argv + 1);
+    fprintf(stderr, "posref: %s: no such command; posref --help lists them\n", argv[1]);
+    return POSREF_EXIT_USAGE;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front door of reference/: the mathematics of positional encodings. A spec and inputs go in,
+ * correctly rounded doubles come out. Upper rooms include this header and no other of this room.
+ *
+ * The room uses libc and libm only. It has no globals that change, does no I/O, prints nothing,
+ * and takes memory only from the arena its caller hands in. Every function is reentrant: two
+ * threads may call anything here at once as long as they do not share an arena or an output.
+ *
+ * Contract of every value: the exact value is that of the spec's parameters as the doubles they
+ * were given, with no intermediate rounding; each output is that value rounded once, to nearest
+ * even, unless the op's comment states a bound instead. */
+#ifndef POSREF_REFERENCE_H
+#define POSREF_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- status, errors, memory -------------------------------------------------------------- */
+
+enum posref_status {
+    POSREF_OK = 0,
+    POSREF_BAD_INPUT, /* the caller's input is wrong; posref_error names the key   (exit 2) */
+    POSREF_NO_MEMORY, /* the arena's allocator returned NULL                       (exit 3) */
+    POSREF_IO,        /* the operating system refused; used by upper rooms         (exit 3) */
+    POSREF_INTERNAL   /* a bound did not decide or an invariant broke: our fault   (exit 3) */
+};
+
+#define POSREF_MUST_USE __attribute__((warn_unused_result))
+
+/* Caller-owned. Filled on any status but POSREF_OK, untouched otherwise. `key` is the parameter,
+ * tensor or file at fault ("" when none); `text` is one line without the key, for people. */
+struct posref_error {
+    char key[64];
+    char text[256];
+};
+
+/* Fills *err (which may be NULL) and returns `status`, so that a check is one line:
+ * return posref_fail(err, POSREF_BAD_INPUT, "dim", "must be even, got %d", dim); */
+enum posref_status posref_fail(struct posref_error *err, enum posref_status status,
+                               const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Where memory comes from. alloc returns at least size_bytes aligned for any type, or NULL.
+ * Nothing is freed one by one: the owner of ctx frees everything at once. */
+struct posref_arena {
+    void *(*alloc)(void *ctx, size_t size_bytes);
+    void *ctx;
+};
+
+/* ---- specs --------------------------------------------------------------------------------- */
+
+enum posref_scheme { POSREF_SCHEME_ROPE, POSREF_SCHEME_SINUSOIDAL, POSREF_SCHEME_ALIBI,
+                     POSREF_N_SCHEMES };
+enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED };
+enum posref_partial { POSREF_PARTIAL_LEADING };
+enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
+enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
+                      POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
+enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT };
+enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
+enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
+
+/* One entry a spec field, in canonical order: the order in which a spec is printed. */
+enum posref_field {
+    POSREF_FIELD_SCHEME,
+    POSREF_FIELD_DIM,
+    POSREF_FIELD_BASE,
+    POSREF_FIELD_ROTARY_DIM,
+    POSREF_FIELD_PARTIAL,
+    POSREF_FIELD_PAIRING,
+    POSREF_FIELD_DIRECTION,
+    POSREF_FIELD_SCALING,
+    POSREF_FIELD_FACTOR,
+    POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS,
+    POSREF_FIELD_BETA_FAST,
+    POSREF_FIELD_BETA_SLOW,
+    POSREF_FIELD_TRUNCATE,
+    POSREF_FIELD_MSCALE,
+    POSREF_FIELD_MSCALE_ALL_DIM,
+    POSREF_FIELD_ATTENTION_FACTOR,
+    POSREF_FIELD_LOW_FREQ_FACTOR,
+    POSREF_FIELD_HIGH_FREQ_FACTOR,
+    POSREF_FIELD_ORDER,
+    POSREF_FIELD_EXPONENT,
+    POSREF_FIELD_NUM_HEADS,
+    POSREF_FIELD_ALIBI_BIAS_MAX,
+    POSREF_FIELD_FORM,
+    POSREF_N_FIELDS
+};
+
+/* The value of every field; given[f] says that the user set field f (or, after
+ * posref_spec_complete, that the field has a value: its default or the given one). A field that
+ * has no value (attention_factor left to the formula, rotary_dim of an alibi) is given = false. */
+struct posref_spec {
+    int scheme;
+    int dim;
+    double base;
+    int rotary_dim;
+    int partial;
+    int pairing;
+    int direction;
+    int scaling;
+    double factor;
+    double original_max_position_embeddings;
+    double beta_fast;
+    double beta_slow;
+    bool truncate;
+    double mscale;
+    double mscale_all_dim;
+    double attention_factor;
+    double low_freq_factor;
+    double high_freq_factor;
+    int order;
+    int exponent;
+    int num_heads;
+    double alibi_bias_max;
+    int form;
+    bool given[POSREF_N_FIELDS];
+};
+
+enum posref_field_type { POSREF_TYPE_INT, POSREF_TYPE_REAL, POSREF_TYPE_BOOL, POSREF_TYPE_CHOICE };
+
+/* The one table of fields: it drives the command line, query strings, JSON in and out, the JSON
+ * Schema and the documentation. */
+struct posref_field_def {
+    const char *name;            /* the key users type */
+    enum posref_field_type type;
+    size_t offset;               /* of the value in struct posref_spec */
+    double min, max;             /* allowed range of INT and REAL */
+    bool min_open, max_open;     /* true: the end itself is not allowed */
+    const char *unit;            /* "channels", "tokens", "" ... */
+    const char *default_text;    /* as typed; NULL: none (required, or derived: see meaning) */
+    const char *const *choices;  /* CHOICE: names in enum order, NULL-terminated */
+    const char *meaning;         /* one line for people */
+};
+
+const struct posref_field_def *posref_field_def(enum posref_field field);
+
+/* The field called `name`, or -1. */
+int posref_field_find(const char *name);
+
+/* Whether the scheme (and, for rope, the scaling: spec->scaling) takes the field at all. */
+bool posref_field_applies(const struct posref_spec *spec, enum posref_field field);
+
+/* No field given. */
+void posref_spec_init(struct posref_spec *spec);
+
+/* Fills every default that applies, and checks ranges, combinations and keys that the scheme does
+ * not take. On failure *spec is unchanged and err->key is the field's name. */
+POSREF_MUST_USE enum posref_status posref_spec_complete(struct posref_spec *spec,
+                                                        struct posref_error *err);
+
+/* ---- tensors ------------------------------------------------------------------------------- */
+
+enum posref_dtype { POSREF_F64, POSREF_F32, POSREF_F16, POSREF_BF16, POSREF_I32, POSREF_I64,
+                    POSREF_N_DTYPES };
+
+size_t posref_dtype_size(enum posref_dtype dtype);       /* bytes per element */
+const char *posref_dtype_name(enum posref_dtype dtype);  /* "f64", "f32", "f16", "bf16", ... */
+int posref_dtype_find(const char *name);                 /* or -1 */
+
+#define POSREF_MAX_RANK 8
+#define POSREF_MAX_TENSORS 16
+
+/* Contiguous, row major. `data` holds `dtype` elements, native byte order. */
+struct posref_tensor {
+    char name[32];
+    enum posref_dtype dtype;
+    int rank;
+    int64_t shape[POSREF_MAX_RANK];
+    void *data;
+};
+
+/* A named set: eval's inputs, or its outputs. Inputs of this room are F64 (positions too). */
+struct posref_tensors {
+    struct posref_tensor item[POSREF_MAX_TENSORS];
+    int n;
+};
+
+int64_t posref_tensor_count(const struct posref_tensor *tensor); /* elements */
+const struct posref_tensor *posref_tensors_find(const struct posref_tensors *set, const char *name);
+
+/* ---- evaluation ---------------------------------------------------------------------------- */
+
+/* What is computed. Each op names the outputs it has; ALL is everything the inputs permit. */
+enum posref_op {
+    POSREF_OP_ALL,
+    POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
+    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]            | sinusoidal: table [n, dim]    */
+    POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
+    POSREF_OP_EMBED,       /* sinusoidal: y = x + table, shape of x                              */
+    POSREF_OP_BIAS,        /* alibi: bias [h, n_q, n_k]                                          */
+    POSREF_OP_WEIGHTS,     /* alibi: weights [h, n_q, n_k] = softmax over k of logits + bias     */
+    POSREF_N_OPS
+};
+const char *posref_op_name(enum posref_op op);
+int posref_op_find(const char *name);
+bool posref_op_applies(enum posref_op op, const struct posref_spec *spec);
+
+#define POSREF_MAX_POSITION 2147483647.0 /* absolute value, tokens */
+#define POSREF_MAX_POSITIONS 65536       /* positions of one call */
+#define POSREF_MAX_DIM 16384
+#define POSREF_MAX_HEADS 1024
+#define POSREF_MAX_OUTPUT_ELEMENTS (1 << 24)
+
+/* Evaluates `op` of a completed spec. Inputs by name (F64): positions [n] (or [n_axes, n]),
+ * q_positions and k_positions for biases (default: positions), x, logits. Unknown input names and
+ * wrong shapes are POSREF_BAD_INPUT with the tensor's name. Output data come from the arena and
+ * live as long as it does. Outputs are correctly rounded; weights (softmax) within 2^-60 of the
+ * sum of |terms| where correct rounding is not decided. *out is untouched on failure. */
+POSREF_MUST_USE enum posref_status
+posref_eval(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
+            const struct posref_tensors *in, const struct posref_arena *arena,
+            struct posref_error *err);
+
+/* ---- what a scheme says about itself (GET /v1/schemes, --help, docs/schemes.md) -------------- */
+
+struct posref_scheme_info {
+    const char *name;    /* "rope" */
+    const char *summary; /* one line */
+    const char *formula; /* ASCII */
+    const char *source;  /* paper */
+};
+const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme);
+
+/* ---- narrowing: golden doubles to the dtype under test ---------------------------------------- */
+
+/* x rounded to nearest even in the dtype, as bits (f32 in 32, f16 and bf16 in 16). Overflow goes to
+ * infinity, NaN to a quiet NaN, subnormals are kept. Right from the double, never through float. */
+uint32_t posref_narrow(double x, enum posref_dtype dtype);
+/* The exact value of those bits. */
+double posref_widen(uint32_t bits, enum posref_dtype dtype);
+
+#endif

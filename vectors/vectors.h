@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front door of vectors/: specs as text and JSON, the cases of the suites, the generator, and
+ * the database (this is the only room that knows SQLite). Upper rooms include this header and
+ * reference/reference.h. */
+#ifndef POSREF_VECTORS_H
+#define POSREF_VECTORS_H
+
+#include "reference/reference.h"
+
+#include <stdio.h>
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+enum posref_exit { POSREF_EXIT_OK = 0, POSREF_EXIT_FAIL = 1, POSREF_EXIT_USAGE = 2,
+                   POSREF_EXIT_BROKEN = 3 };
+
+/* One `posref NAME`; argv[0] is NAME. Tables end with a NULL name. */
+struct posref_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+extern const struct posref_command posref_vectors_commands[]; /* eval generate verify suites list
+                                                                  show version */
+
+/* Prints "posref NAME: KEY: TEXT" on stderr, one line; returns the exit code of the status. */
+int posref_report_error(const char *command, enum posref_status status,
+                        const struct posref_error *err);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* A heap arena: chunks by malloc, freed together. max_bytes bounds it (0: 1 GiB). */
+struct posref_heap;
+struct posref_heap *posref_heap_new(size_t max_bytes); /* NULL: no memory */
+void posref_heap_free(struct posref_heap *heap);       /* NULL is fine */
+void posref_heap_reset(struct posref_heap *heap);      /* frees all but the first chunk */
+struct posref_arena posref_heap_arena(struct posref_heap *heap);
+
+/* A growable byte buffer with a maximum; after a failed append `failed` stays true and later
+ * appends do nothing, so that a writer checks once at the end. */
+struct posref_buffer {
+    char *data;
+    size_t length, capacity, max_bytes;
+    bool failed;
+};
+void posref_buffer_init(struct posref_buffer *buffer, size_t max_bytes);
+void posref_buffer_clear(struct posref_buffer *buffer);
+void posref_buffer_add(struct posref_buffer *buffer, const void *data, size_t size_bytes);
+void posref_buffer_text(struct posref_buffer *buffer, const char *text);
+void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- canonical numbers ------------------------------------------------------------------------ */
+
+#define POSREF_NUMBER_SIZE 32
+/* The shortest decimal that reads back to x, in ECMAScript's form, except -0.0 for negative zero
+ * and "Infinity", "-Infinity", "NaN" (with the quotes, as JSON strings). Returns the length. */
+size_t posref_number_format(char out[POSREF_NUMBER_SIZE], double x);
+/* Reads decimal, C99 hex, or 16 hex digits of bits prefixed as interface.md says; the whole text
+ * must be one finite number. Independent of the locale. */
+POSREF_MUST_USE enum posref_status posref_number_parse(double *out, const char *text,
+                                                       const char *key, struct posref_error *err);
+
+/* ---- specs and requests as text and JSON ------------------------------------------------------- */
+
+/* Sets one field from text, as typed after KEY=. */
+POSREF_MUST_USE enum posref_status posref_spec_set(struct posref_spec *spec, const char *key,
+                                                   const char *value, struct posref_error *err);
+/* "scheme=rope dim=128 base=10000 ...": every field with a value, canonical order and numbers. */
+void posref_spec_text(struct posref_buffer *out, const struct posref_spec *spec);
+/* The same as a JSON object. */
+void posref_spec_json(struct posref_buffer *out, const struct posref_spec *spec);
+/* The inverse of posref_spec_text (fields separated by spaces). The spec is not yet complete. */
+POSREF_MUST_USE enum posref_status posref_spec_parse(struct posref_spec *spec, const char *text,
+                                                     struct posref_error *err);
+
+/* What a user asked for: a spec and inputs, gathered from KEY=VALUE pairs (command line or query
+ * string) or from a JSON body {"spec": {...}, "inputs": {NAME: {"shape", "data"}}}. */
+struct posref_request {
+    struct posref_spec spec;
+    enum posref_op op;
+    struct posref_tensors inputs; /* data in the arena */
+};
+void posref_request_init(struct posref_request *request);
+/* KEY is a spec field, `op`, or an input (positions, q_positions, k_positions, x, logits, ...).
+ * An unknown key fails and names the nearest known one. A key given twice fails. */
+POSREF_MUST_USE enum posref_status posref_request_set(struct posref_request *request,
+                                                      const char *key, const char *value,
+                                                      const struct posref_arena *arena,
+                                                      struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_request_json(struct posref_request *request,
+                                                       const char *json, size_t length,
+                                                       const struct posref_arena *arena,
+                                                       struct posref_error *err);
+/* Completes the spec, shapes x by it, evaluates, and appends the answer {"spec":..., "outputs":...}
+ * and a newline: the same bytes on the command line and over HTTP. */
+POSREF_MUST_USE enum posref_status posref_request_answer(struct posref_buffer *out,
+                                                         struct posref_request *request,
+                                                         const struct posref_arena *arena,
+                                                         struct posref_error *err);
+/* JSON of a tensor: {"shape": [...], "data": [...]}, flat, canonical numbers. */
+void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor);
+
+/* ---- vectors and the database ------------------------------------------------------------------- */
+
+#define POSREF_MAX_ID 160
+
+/* One vector as stored. All pointers live in the arena it was read with. */
+struct posref_vector {
+    const char *id;
+    const char *suite_min;    /* the smallest suite that holds it: "smoke" or "core" */
+    enum posref_op op;
+    struct posref_spec spec;  /* completed: every field spelt out */
+    struct posref_tensors inputs;
+    struct posref_tensors outputs; /* golden */
+    const char *flags;        /* space-separated, sorted: "boundary long-position ..." */
+    const char *source;       /* provenance: paper, or owner/repo:path */
+};
+
+struct posref_db;
+
+/* Opens read-only and immutable. NULL path: --db's default rule ($POSREF_DB, else the XDG cache
+ * directory), generating a missing core database there first. Errors name the file. */
+POSREF_MUST_USE enum posref_status posref_db_open(struct posref_db **out, const char *path,
+                                                  struct posref_error *err);
+void posref_db_close(struct posref_db *db); /* NULL is fine. One db handle per thread. */
+
+struct posref_suite_info {
+    char name[32], version[16], digest[65]; /* SHA-256 of the canonical content, hex */
+    int64_t n_vectors;
+};
+/* Suites in the database, smallest first. *n in: capacity; out: how many. */
+POSREF_MUST_USE enum posref_status posref_db_suites(struct posref_db *db,
+                                                    struct posref_suite_info *out, size_t *n,
+                                                    struct posref_error *err);
+
+/* A filter: KEY=VALUE conditions, all of which must hold: any spec field, op, id (a prefix), flag,
+ * suite. `after` starts behind that id (keyset paging). Rows come in id order. */
+struct posref_filter;
+struct posref_filter *posref_filter_new(void);
+void posref_filter_free(struct posref_filter *filter);
+POSREF_MUST_USE enum posref_status posref_filter_add(struct posref_filter *filter, const char *key,
+                                                     const char *value, struct posref_error *err);
+/* Calls visit(ctx, vector) for each match with heap memory that is reset between vectors (copy
+ * what you keep); stops early when it returns false. limit < 0: no limit. */
+POSREF_MUST_USE enum posref_status
+posref_db_each(struct posref_db *db, const struct posref_filter *filter, const char *suite,
+               const char *after, int64_t limit,
+               bool (*visit)(void *ctx, const struct posref_vector *vector), void *ctx,
+               struct posref_error *err);
+/* Ids only, without loading tensors: fast. */
+POSREF_MUST_USE enum posref_status
+posref_db_ids(struct posref_db *db, const struct posref_filter *filter, const char *suite,
+              const char *after, int64_t limit, bool (*visit)(void *ctx, const char *id), void *ctx,
+              struct posref_error *err);
+/* *found = false when no such id. */
+POSREF_MUST_USE enum posref_status posref_db_get(struct posref_db *db, const char *id,
+                                                 struct posref_vector *out, bool *found,
+                                                 const struct posref_arena *arena,
+                                                 struct posref_error *err);
+/* The stored JSON, ready to send, and its SHA-256 as 64 hex digits (the ETag). Borrowed from the
+ * handle until its next call. answers = false: the same without outputs. */
+POSREF_MUST_USE enum posref_status posref_db_json(struct posref_db *db, const char *id,
+                                                  bool answers, const char **json, size_t *length,
+                                                  char sha256[65], bool *found,
+                                                  struct posref_error *err);
+
+/* SHA-256 as 64 hex digits and a NUL. */
+void posref_sha256_hex(char out[65], const void *data, size_t size_bytes);
+
+#define POSREF_VERSION "0.1.0"
+
+#endif
