@@ -31,6 +31,8 @@ void posref_ball_ratio(struct posref_ball *out, int64_t num, int64_t den, unsign
 void posref_ball_pi(struct posref_ball *out, unsigned prec_bits);
 
 /* out may alias an operand everywhere. */
+void posref_ball_set(struct posref_ball *out, const struct posref_ball *a); /* a copy, only the
+                                                                              * limbs in use */
 void posref_ball_neg(struct posref_ball *out, const struct posref_ball *a);
 void posref_ball_scale2(struct posref_ball *out, const struct posref_ball *a, int64_t exponent);
 void posref_ball_add(struct posref_ball *out, const struct posref_ball *a,

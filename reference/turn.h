@@ -40,6 +40,17 @@ void posref_turn_cos_sin_dd(struct posref_dd *cos_out, struct posref_dd *sin_out
                             const struct posref_turn *turn, const struct posref_magnitude *mag,
                             double position);
 
+/* One rotation of the pair (x1, x2), both finite:
+ *     y1 = x1 cos - x2 sin,    y2 = x2 cos + x1 sin,
+ * with cos and sin as enclosed by *c and *s (magnitude included; for the inverse direction pass s
+ * with hi and lo negated). Exact cases stay exact (err = 0): both x zero, or c and s exact with
+ * products that do not cancel. The bound follows |x1 cos| + |x2 sin|, so a result that cancels
+ * may stay undecided. Where the exponents leave the range in which the error-free products hold
+ * (|x| near overflow or underflow), err is INFINITY: posref_dd_round then says undecided and the
+ * ball path decides. A computed exact zero is +0 unless every term is -0. */
+void posref_dd_rotate(struct posref_dd *y1, struct posref_dd *y2, const struct posref_dd *c,
+                      const struct posref_dd *s, double x1, double x2);
+
 /* The rounding test (Ziv): true and *out = the correctly rounded double when hi + lo +- err
  * decides it (err = 0 decides always). */
 bool posref_dd_round(double *out, const struct posref_dd *value);
