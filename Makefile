@@ -1,49 +1,116 @@
 # posref: build, verify, run. `make help` lists the targets.
+#
+# Variables: CC, CFLAGS and LDFLAGS are the user's and come last, so that they win; OPT is our
+# optimisation; BUILD is the output directory; PREFIX and DESTDIR say where to install.
+# A room's sources are found by wildcard. A directory that needs targets of its own has a .mk file,
+# which is included below; it may extend TEST_PARTS, bench, fuzz and verify-vectors.
 .DEFAULT_GOAL := all
 BUILD ?= build
-CC ?= gcc
+PREFIX ?= /usr/local
+ifeq ($(origin CC),default)
+CC = gcc
+endif
 OPT ?= -O2 -g
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
        -Wmissing-prototypes -Wvla -Wundef -Wformat=2
-# The user's CFLAGS come last, so that they win.
-FLAGS = -std=c17 $(WARN) -ffp-contract=off -D_GNU_SOURCE -I. -MMD -MP $(OPT) $(CFLAGS)
+# SANITIZE belongs to the check-* targets, so that a user's CFLAGS can be added to them.
+FLAGS = -std=c17 $(WARN) -ffp-contract=off -D_GNU_SOURCE -I. -MMD -MP $(OPT) $(SANITIZE) $(CFLAGS)
 LIBS_MATH = -lm
 LIBS = -lsqlite3 -ljansson -lmicrohttpd -lpthread -ldl $(LIBS_MATH)
+LIBS_CHECK = -lcheck -lsubunit -lrt
 
 ROOMS = reference vectors harness server
 SOURCES = $(foreach room,$(ROOMS),$(wildcard $(room)/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)
+LIBRARY = $(BUILD)/libposref.a
 PLUGINS = $(patsubst harness/plugins/%.c,$(BUILD)/plugins/%.so,$(wildcard harness/plugins/*.c))
-UNIT = $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_SOURCES = $(wildcard tests/unit/test_*.c)
+UNIT = $(UNIT_SOURCES:%.c=$(BUILD)/%)
+# Code that several unit tests share: every tests/unit/*.c that is no test itself.
+UNIT_SHARED = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(UNIT_SOURCES),$(wildcard tests/unit/*.c)))
+E2E = $(wildcard tests/e2e/test_*.sh)
+
+# The parts of `make test`, in order: each is a target that runs alone too.
+TEST_PARTS = test-unit test-e2e
+# Programs that tests need, built by `make tests` before any of them runs.
+TEST_PROGRAMS = $(UNIT)
+# A sanitizer's finding must not look like an ordinary failure, and crash tests need real signals.
+export ASAN_OPTIONS = detect_leaks=1:handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0
+export UBSAN_OPTIONS = print_stacktrace=1
+# What test scripts see: the program, the directory of the build, and its compiler.
+TEST_ENV = POSREF=$(abspath $(BUILD)/posref) BUILD=$(abspath $(BUILD)) CC='$(CC)' CK_FORK=no
+RUN_TESTS = $(TEST_ENV) tests/run_tests.sh
+
+include $(wildcard reference/*.mk vectors/*.mk harness/*.mk server/*.mk tests/*/*.mk)
+
 
 all: $(BUILD)/posref $(PLUGINS) ## build the program and the example plugins
 
-$(BUILD)/posref: $(BUILD)/posref.o $(OBJECTS)
+$(BUILD)/posref: $(BUILD)/posref.o $(LIBRARY)
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/%.o: %.c
+$(LIBRARY): $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -c -o $@ $<
 
-$(BUILD)/plugins/%.so: harness/plugins/%.c
+$(BUILD)/plugins/%.so: harness/plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -fPIC -shared $(LDFLAGS) -o $@ $< -ldl -lm
+	$(CC) $(FLAGS) -fPIC -shared $(LDFLAGS) -MF $(@:.so=.d) -o $@ $< -ldl -lm
 
-# Every tests/unit/test_X.c is a program of its own with one Check suite (no fork).
-$(BUILD)/tests/unit/%: tests/unit/%.c $(OBJECTS)
+$(UNIT): $(BUILD)/%: $(BUILD)/%.o $(UNIT_SHARED) $(LIBRARY)
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_CHECK) $(LIBS)
+
+# Rebuilds everything when the compiler or a flag changes: the file changes only then.
+$(BUILD)/flags: export STAMP = $(CC) $(FLAGS) $(LDFLAGS)
+$(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $< $(OBJECTS) $(LIBS) -lcheck -lsubunit -lrt
+	@printf '%s\n' "$$STAMP" | cmp -s - $@ || printf '%s\n' "$$STAMP" > $@
+FORCE:
+
+
+test: ## install what is missing, build and run everything that verifies the project
+	@tests/setup.sh run test
+	+@$(MAKE) --no-print-directory all tests
+	+@tests/run_parts.sh '$(MAKE)' $(BUILD)/results $(TEST_PARTS)
+
+tests: $(TEST_PROGRAMS) ## build the test programs
 
 test-unit: $(UNIT) ## unit tests
-	@set -e; for t in $(UNIT); do CK_FORK=no $$t; done
+	@$(RUN_TESTS) $@ $(BUILD)/results $(UNIT)
 
-test: all test-unit ## build and run everything that verifies the project
+test-e2e: all ## end-to-end tests: the commands and the service as users run them
+	@$(RUN_TESTS) $@ $(BUILD)/results $(E2E)
+
+CHECKED = all tests test-unit test-e2e
+check-asan: ## unit and end-to-end tests under AddressSanitizer
+	+@$(MAKE) BUILD=$(BUILD)/asan OPT='-O1 -g -fno-omit-frame-pointer' \
+	    SANITIZE='-fsanitize=address -fno-sanitize-recover=all' $(CHECKED)
+
+check-ubsan: ## unit and end-to-end tests under UndefinedBehaviorSanitizer
+	+@$(MAKE) BUILD=$(BUILD)/ubsan OPT='-O1 -g' \
+	    SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' $(CHECKED)
+
+check-valgrind: all $(UNIT) ## unit tests under valgrind
+	@WRAP='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
+	    TEST_TIMEOUT=900 $(RUN_TESTS) $@ $(BUILD)/results $(UNIT)
+
+fuzz: ## run each fuzzer for a minute (the parts are fuzz-*)
+
+bench: ## measure speed (the parts are bench-*)
+
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## this list
-	@grep -hE '^[a-zA-Z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-zA-Z-]+):.*## /  \1\t/' | expand -t 20
+	@grep -hE '^[a-zA-Z0-9-]+:.*## ' $(MAKEFILE_LIST) | \
+	    sed -E 's/^([a-zA-Z0-9-]+):.*## /  \1\t/' | expand -t 20
 
--include $(OBJECTS:.o=.d) $(BUILD)/posref.d
-.PHONY: all test test-unit clean help
+-include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
+.SECONDARY:
+.PHONY: all test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench clean \
+        help FORCE
