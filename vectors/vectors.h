@@ -49,6 +49,12 @@ void posref_buffer_add(struct posref_buffer *buffer, const void *data, size_t si
 void posref_buffer_text(struct posref_buffer *buffer, const char *text);
 void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Room for size_bytes more; false: failed. */
+bool posref_buffer_reserve(struct posref_buffer *buffer, size_t size_bytes);
+/* posref_number_format's text of x. */
+void posref_buffer_number(struct posref_buffer *buffer, double x);
+/* `text` quoted and escaped as a JSON string. */
+void posref_buffer_json_string(struct posref_buffer *buffer, const char *text);
 
 /* ---- canonical numbers ------------------------------------------------------------------------ */
 
@@ -56,10 +62,15 @@ void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
 /* The shortest decimal that reads back to x, in ECMAScript's form, except -0.0 for negative zero
  * and "Infinity", "-Infinity", "NaN" (with the quotes, as JSON strings). Returns the length. */
 size_t posref_number_format(char out[POSREF_NUMBER_SIZE], double x);
-/* Reads decimal, C99 hex, or 16 hex digits of bits prefixed as interface.md says; the whole text
- * must be one finite number. Independent of the locale. */
+/* Reads a decimal, a C99 hex float (0x...), or the 16 hex digits of a double's bits; correctly
+ * rounded; the whole text must be one finite number. Text that is a decimal is read as one, so
+ * bits made of decimal digits alone need the prefix "bits:", which is always allowed.
+ * Independent of the locale. On failure err->key is `key`. */
 POSREF_MUST_USE enum posref_status posref_number_parse(double *out, const char *text,
                                                        const char *key, struct posref_error *err);
+
+/* The double whose bits the 16 hex digits are (NaN and infinity included); false: not 16 digits. */
+bool posref_number_bits(double *out, const char *text);
 
 /* ---- specs and requests as text and JSON ------------------------------------------------------- */
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growable byte buffer with a maximum. The data always end with a NUL that length leaves out. */
+#include "vectors/vectors.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void posref_buffer_init(struct posref_buffer *buffer, size_t max_bytes)
+{
+    *buffer = (struct posref_buffer){.max_bytes = max_bytes};
+}
+
+void posref_buffer_clear(struct posref_buffer *buffer)
+{
+    free(buffer->data);
+    posref_buffer_init(buffer, buffer->max_bytes);
+}
+
+bool posref_buffer_reserve(struct posref_buffer *buffer, size_t size_bytes)
+{
+    if (buffer->failed)
+        return false;
+    if (size_bytes < buffer->capacity - buffer->length)
+        return true;
+    if (size_bytes > buffer->max_bytes || buffer->length > buffer->max_bytes - size_bytes) {
+        buffer->failed = true;
+        return false;
+    }
+    size_t capacity = buffer->capacity ? buffer->capacity : 256;
+    while (capacity <= buffer->length + size_bytes)
+        capacity *= 2;
+    char *data = realloc(buffer->data, capacity);
+    if (!data) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+void posref_buffer_add(struct posref_buffer *buffer, const void *data, size_t size_bytes)
+{
+    if (!posref_buffer_reserve(buffer, size_bytes))
+        return;
+    if (size_bytes)
+        memcpy(buffer->data + buffer->length, data, size_bytes);
+    buffer->length += size_bytes;
+    buffer->data[buffer->length] = '\0';
+}
+
+void posref_buffer_text(struct posref_buffer *buffer, const char *text)
+{
+    posref_buffer_add(buffer, text, strlen(text));
+}
+
+void posref_buffer_number(struct posref_buffer *buffer, double x)
+{
+    if (!posref_buffer_reserve(buffer, POSREF_NUMBER_SIZE))
+        return;
+    buffer->length += posref_number_format(buffer->data + buffer->length, x);
+}
+
+void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0) {
+        buffer->failed = true;
+    } else if (posref_buffer_reserve(buffer, (size_t)length + 1)) {
+        vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void posref_buffer_json_string(struct posref_buffer *buffer, const char *text)
+{
+    posref_buffer_add(buffer, "\"", 1);
+    for (const char *at = text; *at; at++) {
+        unsigned char byte = (unsigned char)*at;
+        if (byte == '"' || byte == '\\')
+            posref_buffer_add(buffer, "\\", 1);
+        if (byte < 0x20)
+            posref_buffer_printf(buffer, "\\u%04x", byte);
+        else
+            posref_buffer_add(buffer, at, 1);
+    }
+    posref_buffer_add(buffer, "\"", 1);
+}
