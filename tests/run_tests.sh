@@ -25,13 +25,10 @@ count_checks() {
     good=0 bad=0
     line=$(grep -aE '^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+' "$log" | tail -n 1)
     if [ -n "$line" ]; then
-        read -r good bad < <(sed -E 's/.*Checks: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+).*/\1 \2 \3/' \
-            <<<"$line" | awk '{ print $1 - $2 - $3, $2 + $3 }')
+        read -r good bad < <(awk '{ print $3 - $5 - $7, $5 + $7 }' <<<"${line//,/}")
     else
-        line=$(grep -aE '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
-        if [ -n "$line" ]; then
-            read -r good bad < <(sed -E 's/.*\b([0-9]+) passed, ([0-9]+) failed.*/\1 \2/' <<<"$line")
-        fi
+        line=$(grep -aoE '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+        if [ -n "$line" ]; then read -r good bad < <(awk '{ print $1, $3 }' <<<"$line"); fi
     fi
     # The exit status has the last word: a program that dies after good checks has failed.
     if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi

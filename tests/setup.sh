@@ -34,6 +34,8 @@ test        sqlite3             command     sqlite3
 test        valgrind            command     valgrind
 test        procps              command     ps
 lint        clang               command     clang
+lint        binutils            command     objdump
+lint        sqlite3             command     sqlite3
 lint        cppcheck            command     cppcheck
 lint        shellcheck          command     shellcheck
 lint        jq                  command     jq
