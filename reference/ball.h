@@ -60,7 +60,7 @@ bool posref_ball_pow_ratio(struct posref_ball *out, const struct posref_ball *x,
 int posref_ball_compare(const struct posref_ball *a, const struct posref_ball *b);
 /* Largest integer <= every member, when all members agree. */
 bool posref_ball_floor(int64_t *out, const struct posref_ball *a);
-/* The double nearest (ties to even) to every member, when all members agree. An exact zero is +0. */
+/* The double nearest (ties to even) to every member, when all members agree. A zero is +0. */
 bool posref_ball_round(double *out, const struct posref_ball *a);
 
 /* Encloses one real number at about prec_bits. */

@@ -224,7 +224,7 @@ struct posref_scheme_info {
 };
 const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme);
 
-/* ---- narrowing: golden doubles to the dtype under test ---------------------------------------- */
+/* ---- narrowing: golden doubles to the dtype under test --------------------------------- */
 
 /* x rounded to nearest even in the dtype, as bits (f32 in 32, f16 and bf16 in 16). Overflow goes to
  * infinity, NaN to a quiet NaN, subnormals are kept. Right from the double, never through float. */

@@ -56,7 +56,7 @@ void posref_buffer_number(struct posref_buffer *buffer, double x);
 /* `text` quoted and escaped as a JSON string. */
 void posref_buffer_json_string(struct posref_buffer *buffer, const char *text);
 
-/* ---- canonical numbers ------------------------------------------------------------------------ */
+/* ---- canonical numbers ----------------------------------------------------------------- */
 
 #define POSREF_NUMBER_SIZE 32
 /* The shortest decimal that reads back to x, in ECMAScript's form, except -0.0 for negative zero
@@ -72,7 +72,7 @@ POSREF_MUST_USE enum posref_status posref_number_parse(double *out, const char *
 /* The double whose bits the 16 hex digits are (NaN and infinity included); false: not 16 digits. */
 bool posref_number_bits(double *out, const char *text);
 
-/* ---- specs and requests as text and JSON ------------------------------------------------------- */
+/* ---- specs and requests as text and JSON ------------------------------------------------ */
 
 /* Sets one field from text, as typed after KEY=. */
 POSREF_MUST_USE enum posref_status posref_spec_set(struct posref_spec *spec, const char *key,
@@ -112,7 +112,7 @@ POSREF_MUST_USE enum posref_status posref_request_answer(struct posref_buffer *o
 /* JSON of a tensor: {"shape": [...], "data": [...]}, flat, canonical numbers. */
 void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor);
 
-/* ---- vectors and the database ------------------------------------------------------------------- */
+/* ---- vectors and the database ------------------------------------------------------------ */
 
 #define POSREF_MAX_ID 160
 

@@ -8,7 +8,7 @@ JSON = $(wildcard *.json vectors/*.json vectors/*/*.json schema/*.json schema/*/
 
 lint: ## every static check: rules, gcc and clang with -Werror, cppcheck, shellcheck, JSON
 	@tests/setup.sh run test lint
-	+@$(MAKE) --no-print-directory lint-rules lint-data lint-scripts lint-headers lint-gcc \
+	+@$(MAKE) --no-print-directory -k lint-rules lint-data lint-scripts lint-headers lint-gcc \
 	    lint-clang lint-state lint-cppcheck
 	@echo 'lint: clean'
 
@@ -28,10 +28,12 @@ lint-headers: ## every header compiles alone
 	        -x c /dev/null || { echo "$$h: does not compile alone"; exit 1; }; done
 
 lint-gcc: ## compile everything with gcc -Werror
+	@mkdir -p $(LINT)
 	+@$(LINT_MAKE) BUILD=$(LINT)/gcc CC=gcc all tests >$(LINT)-gcc.log || \
 	    { tail -n 20 $(LINT)-gcc.log; exit 1; }
 
 lint-clang: ## compile everything with clang -Werror
+	@mkdir -p $(LINT)
 	+@$(LINT_MAKE) BUILD=$(LINT)/clang CC=clang all tests >$(LINT)-clang.log || \
 	    { tail -n 20 $(LINT)-clang.log; exit 1; }
 
