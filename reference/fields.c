@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one table of spec fields. Which scheme takes which field is said by the scheme (scheme.h)
+ * and, for rope, by the scaling (scaling.h). Defaults are names or whole numbers. */
+#include "reference.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(struct posref_spec, member)
+#define CHOICE(key, member, names, first, text)                                                   \
+    {.name = (key), .type = POSREF_TYPE_CHOICE, .offset = AT(member), .unit = "",                 \
+     .default_text = (first), .choices = (names), .meaning = (text)}
+#define INT(key, member, lowest, highest, of, otherwise, text)                                    \
+    {.name = (key), .type = POSREF_TYPE_INT, .offset = AT(member), .min = (lowest),               \
+     .max = (highest), .unit = (of), .default_text = (otherwise), .meaning = (text)}
+#define REAL(key, member, lowest, open, highest, of, otherwise, text)                             \
+    {.name = (key), .type = POSREF_TYPE_REAL, .offset = AT(member), .min = (lowest),              \
+     .max = (highest), .min_open = (open), .unit = (of), .default_text = (otherwise),             \
+     .meaning = (text)}
+
+static const char *const schemes[] = {"rope", "sinusoidal", "alibi", NULL};
+static const char *const partials[] = {"leading", NULL};
+static const char *const pairings[] = {"half", "interleaved", NULL};
+static const char *const directions[] = {"forward", "inverse", NULL};
+static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", NULL};
+static const char *const orders[] = {"interleaved", "concat", NULL};
+static const char *const exponents[] = {"d", "half_minus_one", NULL};
+static const char *const forms[] = {"distance", "row", "symmetric", NULL};
+
+static const struct posref_field_def fields[POSREF_N_FIELDS] = {
+    [POSREF_FIELD_SCHEME] = CHOICE("scheme", scheme, schemes, "rope", "the encoding"),
+    [POSREF_FIELD_DIM] = INT("dim", dim, 2, POSREF_MAX_DIM, "channels", NULL,
+                             "head width (rope) or model width (sinusoidal), even; required"),
+    [POSREF_FIELD_BASE] = REAL("base", base, 1, true, 1e12, "", "10000",
+                               "base of the frequency ladder (rope_theta)"),
+    [POSREF_FIELD_ROTARY_DIM] = INT("rotary_dim", rotary_dim, 2, POSREF_MAX_DIM, "channels", NULL,
+                                    "rotated channels, even, at most dim; default: dim"),
+    [POSREF_FIELD_PARTIAL] = CHOICE("partial", partial, partials, "leading",
+                                    "where the rotated channels lie when rotary_dim < dim"),
+    [POSREF_FIELD_PAIRING] = CHOICE("pairing", pairing, pairings, "half",
+                                    "channels that one rotation mixes: half (i, i + r/2) or "
+                                    "interleaved (2i, 2i + 1)"),
+    [POSREF_FIELD_DIRECTION] = CHOICE("direction", direction, directions, "forward",
+                                      "sense of the rotation of x: by +angle or by -angle; cos "
+                                      "and sin are those of +angle in both"),
+    [POSREF_FIELD_SCALING] = CHOICE("scaling", scaling, scalings, "none",
+                                    "how frequencies change for long context"),
+    [POSREF_FIELD_FACTOR] = REAL("factor", factor, 1e-6, false, 1e6, "", NULL,
+                                 "context extension factor; required by every scaling"),
+    [POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS] =
+        REAL("original_max_position_embeddings", original_max_position_embeddings, 1, false,
+             2147483648.0, "tokens", NULL, "context length before scaling; required"),
+    [POSREF_FIELD_BETA_FAST] = REAL("beta_fast", beta_fast, 1e-6, false, 1e6, "rotations", "32",
+                                    "pairs that turn more often in the original context keep "
+                                    "their frequency"),
+    [POSREF_FIELD_BETA_SLOW] = REAL("beta_slow", beta_slow, 1e-6, false, 1e6, "rotations", "1",
+                                    "pairs that turn less often in the original context are "
+                                    "divided by factor"),
+    [POSREF_FIELD_TRUNCATE] = {.name = "truncate", .type = POSREF_TYPE_BOOL,
+                               .offset = AT(truncate), .unit = "", .default_text = "true",
+                               .meaning = "round yarn's correction range outwards to whole pairs"},
+    [POSREF_FIELD_MSCALE] = REAL("mscale", mscale, 0, false, 1e3, "", NULL,
+                                 "yarn's attention factor is m(mscale) / m(mscale_all_dim) when "
+                                 "both are given and not 0; m(s) = 1 + 0.1 s ln factor"),
+    [POSREF_FIELD_MSCALE_ALL_DIM] = REAL("mscale_all_dim", mscale_all_dim, 0, false, 1e3, "", NULL,
+                                         "see mscale"),
+    [POSREF_FIELD_ATTENTION_FACTOR] = REAL("attention_factor", attention_factor, 1e-6, false, 1e6,
+                                           "", NULL,
+                                           "multiplies cos and sin; default: 1 + 0.1 ln factor, "
+                                           "or as mscale says"),
+    [POSREF_FIELD_LOW_FREQ_FACTOR] = REAL("low_freq_factor", low_freq_factor, 1e-6, false, 1e6,
+                                          "rotations", "1",
+                                          "pairs that turn less often in the original context "
+                                          "are divided by factor"),
+    [POSREF_FIELD_HIGH_FREQ_FACTOR] = REAL("high_freq_factor", high_freq_factor, 1e-6, false, 1e6,
+                                           "rotations", "4",
+                                           "pairs that turn more often in the original context "
+                                           "keep their frequency"),
+    [POSREF_FIELD_ORDER] = CHOICE("order", order, orders, "interleaved",
+                                  "channel order: sin, cos, sin, cos, ... or all sin, all cos"),
+    [POSREF_FIELD_EXPONENT] = CHOICE("exponent", exponent, exponents, "d",
+                                     "frequency i is base^(-2i/dim) (d) or "
+                                     "base^(-i/(dim/2 - 1)) (half_minus_one)"),
+    [POSREF_FIELD_NUM_HEADS] = INT("num_heads", num_heads, 1, POSREF_MAX_HEADS, "heads", NULL,
+                                   "attention heads; required"),
+    [POSREF_FIELD_ALIBI_BIAS_MAX] = REAL("alibi_bias_max", alibi_bias_max, 0, true, 256, "", "8",
+                                         "the last slope is 2^-alibi_bias_max when num_heads is "
+                                         "a power of two"),
+    [POSREF_FIELD_FORM] = CHOICE("form", form, forms, "distance",
+                                 "bias of query position i and key position j, slope m: distance "
+                                 "-m (i - j), row m j, symmetric -m |i - j|"),
+};
+
+const struct posref_field_def *posref_field_def(enum posref_field field)
+{
+    return &fields[field];
+}
+
+int posref_field_find(const char *name)
+{
+    for (int field = 0; field < POSREF_N_FIELDS; field++)
+        if (strcmp(fields[field].name, name) == 0)
+            return field;
+    return -1;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a scheme is to the rest of the room: one const table of functions. A new scheme is one file
+ * that defines such a table, one line in schemes.c, and its fields in fields.c. Private to
+ * reference/. */
+#ifndef POSREF_SCHEME_H
+#define POSREF_SCHEME_H
+
+#include "reference.h"
+
+/* How a scheme (or a scaling) takes a field that the user left out. */
+enum posref_need {
+    POSREF_NEED_NONE,     /* not taken at all; ends a list */
+    POSREF_NEED_DEFAULT,  /* the field table's default */
+    POSREF_NEED_REQUIRED, /* an error */
+    POSREF_NEED_OPTIONAL  /* stays without a value, unless check() derives one */
+};
+
+struct posref_field_use {
+    enum posref_field field;
+    enum posref_need need;
+};
+
+/* One evaluation. Schemes read inputs through the functions below and add outputs to out. */
+struct posref_job {
+    const struct posref_spec *spec; /* completed */
+    enum posref_op op;
+    const struct posref_tensors *in;
+    struct posref_tensors *out;
+    const struct posref_arena *arena;
+    struct posref_error *err;
+};
+
+struct posref_scheme_def {
+    struct posref_scheme_info info;
+    const struct posref_field_use *fields; /* without scheme itself; ends with NEED_NONE */
+    const char *const *inputs;             /* tensors it reads, NULL-terminated */
+    unsigned ops;                          /* bit 1 << op for each op but ALL */
+    /* Checks combinations of fields and derives optional ones (spec->given says which have a
+     * value). Ranges of single fields have been checked. */
+    enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err);
+    enum posref_status (*eval)(struct posref_job *job);
+};
+
+extern const struct posref_scheme_def posref_rope;
+extern const struct posref_scheme_def posref_sinusoidal;
+extern const struct posref_scheme_def posref_alibi;
+
+const struct posref_scheme_def *posref_scheme_def(int scheme);
+
+/* The need of `field` in a list that ends with NEED_NONE. */
+enum posref_need posref_field_need(const struct posref_field_use *list, enum posref_field field);
+
+/* ---- what eval functions use (job.c) ------------------------------------------------------- */
+
+/* True when the job is to produce the op's outputs: asked for by name, or by ALL with every
+ * required input at hand (`ready`). */
+bool posref_job_wants(const struct posref_job *job, enum posref_op op, bool ready);
+
+/* Zeroed-out memory is not promised. NULL status: POSREF_NO_MEMORY with err filled. */
+POSREF_MUST_USE enum posref_status posref_job_alloc(void **out, struct posref_job *job,
+                                                    size_t count, size_t size_bytes);
+/* Adds an F64 output of that shape and hands out its elements. Fails (naming the output) beyond
+ * POSREF_MAX_OUTPUT_ELEMENTS. */
+POSREF_MUST_USE enum posref_status posref_job_output(double **out, struct posref_job *job,
+                                                     const char *name, int rank,
+                                                     const int64_t *shape);
+
+/* Positions of one input: n_axes rows of n values, all within range, no negative zero. */
+struct posref_positions {
+    const double *value;
+    int64_t n_axes, n;
+};
+/* Reads tensor `name` as positions ([n] or [n_axes, n]). */
+POSREF_MUST_USE enum posref_status posref_job_positions(struct posref_positions *out,
+                                                        struct posref_job *job, const char *name,
+                                                        int64_t n_axes);
+/* Reads tensor `name`, which must have the shape [rows, cols] or [rows, heads, cols] and finite
+ * elements; *heads is 1 for the former. */
+POSREF_MUST_USE enum posref_status posref_job_rows(const double **out, int64_t *heads,
+                                                   struct posref_job *job, const char *name,
+                                                   int64_t rows, int64_t cols);
+/* Reads tensor `name`, which must have exactly this shape and finite elements. */
+POSREF_MUST_USE enum posref_status posref_job_input(const double **out, struct posref_job *job,
+                                                    const char *name, int rank,
+                                                    const int64_t *shape);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of schemes and the table of ops. */
+#include "scheme.h"
+
+#include <string.h>
+
+static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
+    [POSREF_SCHEME_ROPE] = &posref_rope,
+    [POSREF_SCHEME_SINUSOIDAL] = &posref_sinusoidal,
+    [POSREF_SCHEME_ALIBI] = &posref_alibi,
+};
+
+static const char *const ops[POSREF_N_OPS] = {
+    [POSREF_OP_ALL] = "all",       [POSREF_OP_FREQUENCIES] = "frequencies",
+    [POSREF_OP_TABLE] = "table",   [POSREF_OP_ROTATE] = "rotate",
+    [POSREF_OP_EMBED] = "embed",   [POSREF_OP_BIAS] = "bias",
+    [POSREF_OP_WEIGHTS] = "weights",
+};
+
+const struct posref_scheme_def *posref_scheme_def(int scheme)
+{
+    return schemes[scheme];
+}
+
+const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme)
+{
+    return &schemes[scheme]->info;
+}
+
+const char *posref_op_name(enum posref_op op)
+{
+    return ops[op];
+}
+
+int posref_op_find(const char *name)
+{
+    for (int op = 0; op < POSREF_N_OPS; op++)
+        if (strcmp(ops[op], name) == 0)
+            return op;
+    return -1;
+}
+
+bool posref_op_applies(enum posref_op op, const struct posref_spec *spec)
+{
+    return op == POSREF_OP_ALL || (schemes[spec->scheme]->ops >> op & 1U) != 0;
+}

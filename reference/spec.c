@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completing a spec: defaults, ranges, and keys that the scheme does not take. */
+#include "scaling.h"
+#include "scheme.h"
+
+#include <math.h>
+#include <string.h>
+
+void posref_spec_init(struct posref_spec *spec)
+{
+    memset(spec, 0, sizeof *spec); /* padding too: equal specs compare equal by memcmp */
+}
+
+static void *value_at(struct posref_spec *spec, const struct posref_field_def *def)
+{
+    return (char *)spec + def->offset;
+}
+
+static int choice_count(const struct posref_field_def *def)
+{
+    int n = 0;
+    while (def->choices[n])
+        n++;
+    return n;
+}
+
+static void set_default(struct posref_spec *spec, const struct posref_field_def *def)
+{
+    const char *text = def->default_text;
+    if (def->type == POSREF_TYPE_CHOICE) {
+        int choice = 0;
+        while (strcmp(def->choices[choice], text) != 0)
+            choice++;
+        *(int *)value_at(spec, def) = choice;
+        return;
+    }
+    if (def->type == POSREF_TYPE_BOOL) {
+        *(bool *)value_at(spec, def) = strcmp(text, "true") == 0;
+        return;
+    }
+    int number = 0; /* whole numbers only: no strtod, whose result depends on the locale */
+    for (; *text; text++)
+        number = 10 * number + (*text - '0');
+    if (def->type == POSREF_TYPE_INT)
+        *(int *)value_at(spec, def) = number;
+    else
+        *(double *)value_at(spec, def) = number;
+}
+
+static enum posref_status check_range(const struct posref_field_def *def, double value,
+                                      struct posref_error *err)
+{
+    bool low = def->min_open ? !(value > def->min) : !(value >= def->min);
+    bool high = def->max_open ? !(value < def->max) : !(value <= def->max);
+    if (low || high)
+        return posref_fail(err, POSREF_BAD_INPUT, def->name,
+                           "must lie in %c%.15g, %.15g%c, got %.15g", def->min_open ? '(' : '[',
+                           def->min, def->max, def->max_open ? ')' : ']', value);
+    return POSREF_OK;
+}
+
+static enum posref_status check_value(struct posref_spec *spec, const struct posref_field_def *def,
+                                      struct posref_error *err)
+{
+    switch (def->type) {
+    case POSREF_TYPE_INT:
+        return check_range(def, *(int *)value_at(spec, def), err);
+    case POSREF_TYPE_REAL:
+        return check_range(def, *(double *)value_at(spec, def), err);
+    case POSREF_TYPE_CHOICE: {
+        int choice = *(int *)value_at(spec, def);
+        if (choice < 0 || choice >= choice_count(def))
+            return posref_fail(err, POSREF_BAD_INPUT, def->name, "has no choice number %d", choice);
+        return POSREF_OK;
+    }
+    case POSREF_TYPE_BOOL:
+        break;
+    }
+    return POSREF_OK;
+}
+
+enum posref_need posref_field_need(const struct posref_field_use *list, enum posref_field field)
+{
+    while (list->need != POSREF_NEED_NONE && list->field != field)
+        list++;
+    return list->need;
+}
+
+static bool has_scaling(const struct posref_spec *spec)
+{
+    return posref_field_need(posref_scheme_def(spec->scheme)->fields, POSREF_FIELD_SCALING) !=
+           POSREF_NEED_NONE;
+}
+
+static enum posref_need need_of(const struct posref_spec *spec, enum posref_field field)
+{
+    if (field == POSREF_FIELD_SCHEME)
+        return POSREF_NEED_DEFAULT;
+    enum posref_need need = posref_field_need(posref_scheme_def(spec->scheme)->fields, field);
+    if (need == POSREF_NEED_NONE && has_scaling(spec))
+        need = posref_field_need(posref_scaling_def(spec->scaling)->fields, field);
+    return need;
+}
+
+bool posref_field_applies(const struct posref_spec *spec, enum posref_field field)
+{
+    return need_of(spec, field) != POSREF_NEED_NONE;
+}
+
+/* "scaling=none" or "scheme=alibi": who refuses the field. */
+static enum posref_status fail_not_taken(const struct posref_spec *spec, enum posref_field field,
+                                         struct posref_error *err)
+{
+    const char *name = posref_field_def(field)->name;
+    bool scaling = false;
+    for (int other = 0; has_scaling(spec) && posref_scaling_def(other); other++)
+        if (posref_field_need(posref_scaling_def(other)->fields, field) != POSREF_NEED_NONE)
+            scaling = true;
+    const struct posref_field_def *who =
+        posref_field_def(scaling ? POSREF_FIELD_SCALING : POSREF_FIELD_SCHEME);
+    return posref_fail(err, POSREF_BAD_INPUT, name, "%s=%s takes no %s", who->name,
+                       who->choices[scaling ? spec->scaling : spec->scheme], name);
+}
+
+/* Settles one field: its default, its range, or that it has no value. */
+static enum posref_status settle(struct posref_spec *spec, enum posref_field field,
+                                 struct posref_error *err)
+{
+    const struct posref_field_def *def = posref_field_def(field);
+    enum posref_need need = need_of(spec, field);
+    if (need == POSREF_NEED_NONE && spec->given[field])
+        return fail_not_taken(spec, field, err);
+    if (need == POSREF_NEED_REQUIRED && !spec->given[field])
+        return posref_fail(err, POSREF_BAD_INPUT, def->name, "is required by %s=%s",
+                           posref_field_need(posref_scheme_def(spec->scheme)->fields, field)
+                               ? "scheme" : "scaling",
+                           posref_field_need(posref_scheme_def(spec->scheme)->fields, field)
+                               ? posref_scheme_def(spec->scheme)->info.name
+                               : posref_field_def(POSREF_FIELD_SCALING)->choices[spec->scaling]);
+    if (need == POSREF_NEED_DEFAULT && !spec->given[field]) {
+        set_default(spec, def);
+        spec->given[field] = true;
+    }
+    return spec->given[field] ? check_value(spec, def, err) : POSREF_OK;
+}
+
+/* Clears what has no value, so that equal specs are equal. */
+static void clear_absent(struct posref_spec *out, const struct posref_spec *spec)
+{
+    posref_spec_init(out);
+    for (int field = 0; field < POSREF_N_FIELDS; field++) {
+        const struct posref_field_def *def = posref_field_def((enum posref_field)field);
+        if (!spec->given[field])
+            continue;
+        size_t size = def->type == POSREF_TYPE_REAL ? sizeof(double)
+                      : def->type == POSREF_TYPE_BOOL ? sizeof(bool) : sizeof(int);
+        memcpy((char *)out + def->offset, (const char *)spec + def->offset, size);
+        out->given[field] = true;
+    }
+}
+
+enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_error *err)
+{
+    struct posref_spec work;
+    clear_absent(&work, spec);
+    /* scheme and scaling first: they say which other fields apply. */
+    enum posref_status status = settle(&work, POSREF_FIELD_SCHEME, err);
+    if (status == POSREF_OK && has_scaling(&work))
+        status = settle(&work, POSREF_FIELD_SCALING, err);
+    for (int field = 0; field < POSREF_N_FIELDS && status == POSREF_OK; field++)
+        status = settle(&work, (enum posref_field)field, err);
+    if (status == POSREF_OK)
+        status = posref_scheme_def(work.scheme)->check(&work, err);
+    if (status == POSREF_OK && has_scaling(&work) && posref_scaling_def(work.scaling)->check)
+        status = posref_scaling_def(work.scaling)->check(&work, err);
+    if (status == POSREF_OK)
+        *spec = work;
+    return status;
+}

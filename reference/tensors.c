@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named tensors: dtypes, element counts, look-up by name. */
+#include "reference.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size_bytes;
+} dtypes[POSREF_N_DTYPES] = {
+    [POSREF_F64] = {"f64", 8},   [POSREF_F32] = {"f32", 4}, [POSREF_F16] = {"f16", 2},
+    [POSREF_BF16] = {"bf16", 2}, [POSREF_I32] = {"i32", 4}, [POSREF_I64] = {"i64", 8},
+};
+
+size_t posref_dtype_size(enum posref_dtype dtype)
+{
+    return dtypes[dtype].size_bytes;
+}
+
+const char *posref_dtype_name(enum posref_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+int posref_dtype_find(const char *name)
+{
+    for (int dtype = 0; dtype < POSREF_N_DTYPES; dtype++)
+        if (strcmp(dtypes[dtype].name, name) == 0)
+            return dtype;
+    return -1;
+}
+
+int64_t posref_tensor_count(const struct posref_tensor *tensor)
+{
+    int64_t count = 1;
+    for (int axis = 0; axis < tensor->rank; axis++)
+        count *= tensor->shape[axis];
+    return count;
+}
+
+const struct posref_tensor *posref_tensors_find(const struct posref_tensors *set, const char *name)
+{
+    for (int k = 0; k < set->n; k++)
+        if (strcmp(set->item[k].name, name) == 0)
+            return &set->item[k];
+    return NULL;
+}
