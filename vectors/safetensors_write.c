@@ -85,7 +85,7 @@ static void add_header(struct posref_buffer *out, const struct posref_tensor *co
 void posref_safetensors_add(struct posref_buffer *buffer, const struct posref_tensors *set,
                             const char *const *metadata)
 {
-    const struct posref_tensor *order[POSREF_MAX_TENSORS];
+    const struct posref_tensor *order[POSREF_MAX_TENSORS] = {NULL};
     struct posref_buffer header;
     unsigned char length[8];
     posref_buffer_init(&header, MAX_DOCUMENT_BYTES);
