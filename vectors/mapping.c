@@ -19,12 +19,18 @@ const char *posref_path_tail(const char *path)
     return tail;
 }
 
+const char *posref_errno_text(int number)
+{
+    const char *text = strerrordesc_np(number);
+    return text ? text : "unknown error";
+}
+
 static enum posref_status map_fd(struct posref_mapping *out, int fd, const char *path,
                                  struct posref_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
-        return posref_fail(err, POSREF_IO, posref_path_tail(path), "%s", strerror(errno));
+        return posref_fail(err, POSREF_IO, posref_path_tail(path), "%s", posref_errno_text(errno));
     if (!S_ISREG(info.st_mode))
         return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "not a regular file");
     struct posref_mapping result = {.data = (const unsigned char *)"",
@@ -32,7 +38,7 @@ static enum posref_status map_fd(struct posref_mapping *out, int fd, const char 
     if (info.st_size > 0) {
         void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
         if (data == MAP_FAILED)
-            return posref_fail(err, POSREF_IO, posref_path_tail(path), "mmap: %s", strerror(errno));
+            return posref_fail(err, POSREF_IO, posref_path_tail(path), "mmap: %s", posref_errno_text(errno));
         result.data = data;
         result.mapped = true;
     }
@@ -45,7 +51,7 @@ enum posref_status posref_mapping_open(struct posref_mapping *out, const char *p
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", strerror(errno));
+        return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", posref_errno_text(errno));
     enum posref_status status = map_fd(out, fd, path, err);
     close(fd);
     return status;

@@ -115,7 +115,7 @@ static enum posref_status write_and_rename(FILE *file, const char *temporary, co
     if (!ok || rename(temporary, path) != 0) {
         int reason = errno;
         unlink(temporary);
-        return posref_fail(err, POSREF_IO, posref_path_tail(path), "%s", strerror(reason));
+        return posref_fail(err, POSREF_IO, posref_path_tail(path), "%s", posref_errno_text(reason));
     }
     return POSREF_OK;
 }
@@ -131,7 +131,7 @@ static enum posref_status save_document(const char *path, const struct posref_bu
     FILE *file = fopen(temporary, "wbx");
     enum posref_status status =
         file ? write_and_rename(file, temporary, path, document, err)
-             : posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", strerror(errno));
+             : posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", posref_errno_text(errno));
     free(temporary);
     return status;
 }

@@ -151,7 +151,7 @@ enum posref_status posref_stored_load(struct posref_tensor *out, const struct po
                             in->block_bytes) || count > MAX_LOADED_ELEMENTS)
         return posref_fail(err, POSREF_BAD_INPUT, in->name, "has more than %llu elements",
                            (unsigned long long)MAX_LOADED_ELEMENTS);
-    strcpy(result.name, name);
+    memcpy(result.name, name, strlen(name) + 1);
     memcpy(result.shape, in->shape, sizeof result.shape);
     if (!as_f64)
         result.dtype = (enum posref_dtype)dtype;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as files hold them: element types (quantised blocks too), a view of one tensor in a
- * mapped file, and its conversion to numbers. Shared by the readers of safetensors, GGUF and npy. */
+ * mapped file, and its conversion to numbers. Shared by the readers of safetensors, GGUF, npy. */
 #ifndef POSREF_VECTORS_STORED_H
 #define POSREF_VECTORS_STORED_H
 
@@ -74,5 +74,7 @@ void posref_mapping_close(struct posref_mapping *mapping); /* {0} is fine */
 
 /* The last 63 bytes of a path, on a UTF-8 boundary: what fits into posref_error.key. */
 const char *posref_path_tail(const char *path);
+/* strerror without hidden state. */
+const char *posref_errno_text(int number);
 
 #endif
