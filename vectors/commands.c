@@ -2,6 +2,9 @@
 /* The commands of this room, and how a command reports a failure. */
 #include "vectors/commands.h"
 
+#include <errno.h>
+#include <string.h>
+
 int posref_report_error(const char *command, enum posref_status status,
                         const struct posref_error *err)
 {
@@ -14,6 +17,23 @@ int posref_report_error(const char *command, enum posref_status status,
                                         : POSREF_EXIT_BROKEN;
 }
 
+bool posref_wants_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int posref_write_out(const char *command, const struct posref_buffer *out)
+{
+    if (fwrite(out->data, 1, out->length, stdout) == out->length && fflush(stdout) == 0)
+        return POSREF_EXIT_OK;
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = posref_fail(&err, POSREF_IO, "stdout", "%s", strerror(errno));
+    return posref_report_error(command, status, &err);
+}
+
 int posref_cmd_version(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -22,6 +42,7 @@ int posref_cmd_version(int argc, char **argv)
 }
 
 const struct posref_command posref_vectors_commands[] = {
+    {"eval", "evaluate one encoding; JSON on stdout", posref_cmd_eval},
     {"version", "the program's version", posref_cmd_version},
     {NULL, NULL, NULL},
 };

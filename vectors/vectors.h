@@ -74,11 +74,14 @@ bool posref_number_bits(double *out, const char *text);
 
 /* ---- specs and requests as text and JSON ------------------------------------------------ */
 
-/* Sets one field from text, as typed after KEY=. */
+/* Sets one field from text, as typed after KEY=. Ranges are posref_spec_complete's business. */
 POSREF_MUST_USE enum posref_status posref_spec_set(struct posref_spec *spec, const char *key,
                                                    const char *value, struct posref_error *err);
 /* "scheme=rope dim=128 base=10000 ...": every field with a value, canonical order and numbers. */
 void posref_spec_text(struct posref_buffer *out, const struct posref_spec *spec);
+/* One field's value as typed after KEY= (nothing when it has none). */
+void posref_field_text(struct posref_buffer *out, const struct posref_spec *spec,
+                       enum posref_field field);
 /* The same as a JSON object. */
 void posref_spec_json(struct posref_buffer *out, const struct posref_spec *spec);
 /* The inverse of posref_spec_text (fields separated by spaces). The spec is not yet complete. */
@@ -89,8 +92,9 @@ POSREF_MUST_USE enum posref_status posref_spec_parse(struct posref_spec *spec, c
  * string) or from a JSON body {"spec": {...}, "inputs": {NAME: {"shape", "data"}}}. */
 struct posref_request {
     struct posref_spec spec;
-    enum posref_op op;
-    struct posref_tensors inputs; /* data in the arena */
+    enum posref_op op;            /* POSREF_OP_ALL unless given */
+    bool op_given;
+    struct posref_tensors inputs; /* data in the arena; flat x and logits get their shape late */
 };
 void posref_request_init(struct posref_request *request);
 /* KEY is a spec field, `op`, or an input (positions, q_positions, k_positions, x, logits, ...).
@@ -99,18 +103,45 @@ POSREF_MUST_USE enum posref_status posref_request_set(struct posref_request *req
                                                       const char *key, const char *value,
                                                       const struct posref_arena *arena,
                                                       struct posref_error *err);
+/* The body of a POST. Unknown members, duplicate keys, NaN and infinity are errors. */
 POSREF_MUST_USE enum posref_status posref_request_json(struct posref_request *request,
                                                        const char *json, size_t length,
                                                        const struct posref_arena *arena,
                                                        struct posref_error *err);
-/* Completes the spec, shapes x by it, evaluates, and appends the answer {"spec":..., "outputs":...}
- * and a newline: the same bytes on the command line and over HTTP. */
+/* The same for bodies that carry results: {"spec", "inputs", "outputs"}; *request may be NULL
+ * (then "spec" and "inputs" are unknown members). Outputs may hold "NaN", "Infinity" and
+ * "-Infinity". */
+POSREF_MUST_USE enum posref_status posref_body_json(struct posref_request *request,
+                                                    struct posref_tensors *outputs,
+                                                    const char *json, size_t length,
+                                                    const struct posref_arena *arena,
+                                                    struct posref_error *err);
+/* Adds an input tensor (data borrowed; it must outlive the request), as KEY=@FILE does. */
+POSREF_MUST_USE enum posref_status posref_request_add(struct posref_request *request,
+                                                      const struct posref_tensor *tensor,
+                                                      struct posref_error *err);
+/* Completes the spec and gives flat inputs their shape: x [n, dim], logits [heads, n_q, n_k]. */
+POSREF_MUST_USE enum posref_status posref_request_complete(struct posref_request *request,
+                                                           struct posref_error *err);
+/* Completes, evaluates, and appends the answer {"spec":..., "outputs":...} and a newline: the same
+ * bytes on the command line and over HTTP. */
 POSREF_MUST_USE enum posref_status posref_request_answer(struct posref_buffer *out,
                                                          struct posref_request *request,
                                                          const struct posref_arena *arena,
                                                          struct posref_error *err);
+/* Positions as typed: `0,1,7`, `0..15`, `0..60/4`, `1:2:3,4:5:6`, `grid:T:H:W`; shape [n], or
+ * [n_axes, n]. Named `key`. */
+POSREF_MUST_USE enum posref_status posref_positions_parse(struct posref_tensor *out,
+                                                          const char *text, const char *key,
+                                                          const struct posref_arena *arena,
+                                                          struct posref_error *err);
+/* {"NAME": {"shape": ..., "data": ...}, ...} */
+void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors);
 /* JSON of a tensor: {"shape": [...], "data": [...]}, flat, canonical numbers. */
 void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor);
+/* The name in the NULL-terminated list that is closest to what was typed, or NULL when none is
+ * close. For "unknown key" messages. */
+const char *posref_nearest(const char *typed, const char *const *names);
 
 /* ---- vectors and the database ------------------------------------------------------------ */
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* posref eval KEY=VALUE...: evaluates one encoding; JSON on stdout. */
+#include "vectors/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ANSWER_BYTES ((size_t)1 << 30)
+
+static void print_help(void)
+{
+    printf("usage: posref eval KEY=VALUE...\n\n"
+           "Evaluates one positional encoding and prints {\"spec\": ..., \"outputs\": ...}.\n"
+           "Spec keys (docs/schemes.md says which scheme takes which):\n");
+    for (int f = 0; f < POSREF_N_FIELDS; f++) {
+        const struct posref_field_def *def = posref_field_def((enum posref_field)f);
+        printf("  %-32s %s", def->name, def->meaning);
+        for (int i = 0; def->choices && def->choices[i]; i++)
+            printf("%s%s", i ? ", " : ": ", def->choices[i]);
+        printf("%s%s\n", def->default_text ? "; default " : "",
+               def->default_text ? def->default_text : "");
+    }
+    printf("Inputs:\n"
+           "  positions, q_positions, k_positions   0,1,7  0..15  0..60/4  1:2:3,4:5:6  grid:2:3:4\n"
+           "  x, logits                             flat values, row major\n"
+           "  KEY=@FILE[:TENSOR]                    from a safetensors file\n"
+           "  op                                    only this op's outputs\n"
+           "Numbers: decimals, hex floats (0x1.8p1), bits (3ff0000000000000; all-decimal digits\n"
+           "need the prefix bits:).\n"
+           "Limits: %d positions, dim %d, %d heads, %d output elements, |position| <= 2147483647.\n\n"
+           "Example:\n"
+           "  posref eval scheme=rope dim=4 pairing=interleaved positions=1 x=1,0.5,-0.5,1.5\n",
+           POSREF_MAX_POSITIONS, POSREF_MAX_DIM, POSREF_MAX_HEADS, POSREF_MAX_OUTPUT_ELEMENTS);
+}
+
+static enum posref_status set_argument(struct posref_request *request, char *argument,
+                                       const struct posref_arena *arena, struct posref_error *err)
+{
+    char *equals = strchr(argument, '=');
+    if (!equals || equals == argument)
+        return posref_fail(err, POSREF_BAD_INPUT, argument, "not KEY=VALUE");
+    *equals = '\0';
+    return posref_request_set(request, argument, equals + 1, arena, err);
+}
+
+static enum posref_status answer(struct posref_buffer *out, int argc, char **argv,
+                                 const struct posref_arena *arena, struct posref_error *err)
+{
+    struct posref_request request;
+    posref_request_init(&request);
+    for (int i = 1; i < argc; i++) {
+        enum posref_status status = set_argument(&request, argv[i], arena, err);
+        if (status != POSREF_OK)
+            return status;
+    }
+    return posref_request_answer(out, &request, arena, err);
+}
+
+int posref_cmd_eval(int argc, char **argv)
+{
+    if (posref_wants_help(argc, argv)) {
+        print_help();
+        return POSREF_EXIT_OK;
+    }
+    struct posref_error err = {{0}, {0}};
+    struct posref_heap *heap = posref_heap_new(0);
+    if (!heap)
+        return posref_report_error("eval", POSREF_NO_MEMORY, &err);
+    struct posref_arena arena = posref_heap_arena(heap);
+    struct posref_buffer out;
+    posref_buffer_init(&out, MAX_ANSWER_BYTES);
+    enum posref_status status = answer(&out, argc, argv, &arena, &err);
+    int exit_code = status == POSREF_OK ? posref_write_out("eval", &out)
+                                        : posref_report_error("eval", status, &err);
+    posref_buffer_clear(&out);
+    posref_heap_free(heap);
+    return exit_code;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The grammar of positions: lists, ranges with a step, several axes, grids. */
+#include "vectors/vectors.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_AXES 4
+#define MAX_WORD 96
+
+/* Positions as they are read, token after token: value[token * n_axes + axis]. */
+struct gather {
+    const char *key;
+    double *value;
+    int n_axes; /* 0: not known yet */
+    int64_t n;
+};
+
+static enum posref_status add_token(struct gather *to, const double *token, int n_axes,
+                                    struct posref_error *err)
+{
+    if (to->n_axes == 0)
+        to->n_axes = n_axes;
+    if (to->n_axes != n_axes)
+        return posref_fail(err, POSREF_BAD_INPUT, to->key,
+                           "every position needs the same number of axes");
+    if (to->n >= POSREF_MAX_POSITIONS)
+        return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
+                           POSREF_MAX_POSITIONS);
+    for (int axis = 0; axis < n_axes; axis++)
+        to->value[to->n * n_axes + axis] = token[axis];
+    to->n++;
+    return POSREF_OK;
+}
+
+/* A..B or A..B/STEP, both ends included. `word` is cut up. */
+static enum posref_status add_range(struct gather *to, char *word, char *dots,
+                                    struct posref_error *err)
+{
+    double first, last, step = 1;
+    char *slash = strchr(dots + 2, '/');
+    *dots = '\0';
+    if (slash)
+        *slash = '\0';
+    enum posref_status status = posref_number_parse(&first, word, to->key, err);
+    if (status == POSREF_OK)
+        status = posref_number_parse(&last, dots + 2, to->key, err);
+    if (status == POSREF_OK && slash)
+        status = posref_number_parse(&step, slash + 1, to->key, err);
+    if (status != POSREF_OK)
+        return status;
+    if (!(step > 0))
+        return posref_fail(err, POSREF_BAD_INPUT, to->key, "the step of a range must be positive");
+    if (last < first)
+        return posref_fail(err, POSREF_BAD_INPUT, to->key, "the range %s..%s is empty", word,
+                           dots + 2);
+    double n_steps = floor((last - first) / step);
+    if (!(n_steps < POSREF_MAX_POSITIONS))
+        return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
+                           POSREF_MAX_POSITIONS);
+    for (int64_t i = 0; i <= (int64_t)n_steps && status == POSREF_OK; i++) {
+        double position = first + (double)i * step;
+        status = add_token(to, &position, 1, err);
+    }
+    return status;
+}
+
+/* A number, or numbers with colons between them, one an axis. Returns how many, 0 on failure. */
+static int read_axes(double token[MAX_AXES], char *word, const char *key, struct posref_error *err)
+{
+    int n = 0;
+    for (char *colon = word; colon; word = colon + 1) {
+        colon = strchr(word, ':');
+        if (colon)
+            *colon = '\0';
+        if (n == MAX_AXES) {
+            (void)posref_fail(err, POSREF_BAD_INPUT, key, "more than %d axes", MAX_AXES);
+            return 0;
+        }
+        if (posref_number_parse(&token[n++], word, key, err) != POSREF_OK)
+            return 0;
+        if (!colon)
+            break;
+    }
+    return n;
+}
+
+static enum posref_status add_word(struct gather *to, char *word, struct posref_error *err)
+{
+    char *dots = strstr(word, "..");
+    if (dots)
+        return add_range(to, word, dots, err);
+    double token[MAX_AXES];
+    int n_axes = read_axes(token, word, to->key, err);
+    return n_axes ? add_token(to, token, n_axes, err) : POSREF_BAD_INPUT;
+}
+
+/* grid:T:H:W (or grid:H:W): all positions of the grid, the last axis fastest. */
+static enum posref_status add_grid(struct gather *to, char *sizes, struct posref_error *err)
+{
+    double size[MAX_AXES], total = 1;
+    int n_axes = read_axes(size, sizes, to->key, err);
+    if (n_axes == 0)
+        return POSREF_BAD_INPUT;
+    for (int axis = 0; axis < n_axes; axis++) {
+        if (!(size[axis] >= 1) || size[axis] != floor(size[axis]))
+            return posref_fail(err, POSREF_BAD_INPUT, to->key,
+                               "the sizes of a grid must be whole and positive");
+        total *= size[axis];
+        if (total > POSREF_MAX_POSITIONS)
+            return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
+                               POSREF_MAX_POSITIONS);
+    }
+    enum posref_status status = POSREF_OK;
+    for (int64_t i = 0; i < (int64_t)total && status == POSREF_OK; i++) {
+        double token[MAX_AXES];
+        int64_t rest = i;
+        for (int axis = n_axes; axis-- > 0; rest /= (int64_t)size[axis])
+            token[axis] = (double)(rest % (int64_t)size[axis]);
+        status = add_token(to, token, n_axes, err);
+    }
+    return status;
+}
+
+static enum posref_status add_list(struct gather *to, const char *text, struct posref_error *err)
+{
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        char word[MAX_WORD];
+        if (length >= sizeof word)
+            return posref_fail(err, POSREF_BAD_INPUT, to->key, "'%.20s...' is not a position",
+                               text);
+        memcpy(word, text, length);
+        word[length] = '\0';
+        bool grid = strncmp(word, "grid:", 5) == 0;
+        enum posref_status status = grid ? add_grid(to, word + 5, err) : add_word(to, word, err);
+        if (status != POSREF_OK || text[length] == '\0')
+            return status;
+        text += length + 1;
+    }
+}
+
+/* How many positions the text can hold: only ranges and grids make more of them than words. */
+static size_t most_positions(const char *text)
+{
+    size_t n = 1;
+    if (strstr(text, "..") || strstr(text, "grid:"))
+        return POSREF_MAX_POSITIONS;
+    for (const char *at = text; *at && n < POSREF_MAX_POSITIONS; at++)
+        n += *at == ',';
+    return n;
+}
+
+enum posref_status posref_positions_parse(struct posref_tensor *out, const char *text,
+                                          const char *key, const struct posref_arena *arena,
+                                          struct posref_error *err)
+{
+    struct gather gather = {.key = key};
+    gather.value = arena->alloc(arena->ctx, sizeof(double) * MAX_AXES * most_positions(text));
+    if (!gather.value)
+        return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
+    enum posref_status status = add_list(&gather, text, err);
+    if (status != POSREF_OK)
+        return status;
+    struct posref_tensor tensor = {.dtype = POSREF_F64, .rank = 1, .shape = {gather.n}};
+    tensor.data = gather.value;
+    snprintf(tensor.name, sizeof tensor.name, "%s", key);
+    if (gather.n_axes > 1) {
+        double *turned = arena->alloc(arena->ctx, sizeof(double) * (size_t)gather.n *
+                                                      (size_t)gather.n_axes);
+        if (!turned)
+            return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
+        for (int axis = 0; axis < gather.n_axes; axis++)
+            for (int64_t i = 0; i < gather.n; i++)
+                turned[axis * gather.n + i] = gather.value[i * gather.n_axes + axis];
+        tensor.data = turned;
+        tensor.rank = 2;
+        tensor.shape[0] = gather.n_axes;
+        tensor.shape[1] = gather.n;
+    }
+    *out = tensor;
+    return POSREF_OK;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user asked for, gathered key by key: a spec, an op and inputs. */
+#include "vectors/request.h"
+
+#include <string.h>
+
+static const char *const input_names[] = {"positions", "q_positions", "k_positions", "x", "logits",
+                                          NULL};
+
+void posref_request_init(struct posref_request *request)
+{
+    *request = (struct posref_request){.op = POSREF_OP_ALL};
+    posref_spec_init(&request->spec);
+}
+
+bool posref_input_known(const char *name)
+{
+    for (int i = 0; input_names[i]; i++)
+        if (strcmp(input_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum posref_status posref_unknown_key(const char *key, struct posref_error *err)
+{
+    const char *names[POSREF_N_FIELDS + 16] = {"op"};
+    size_t n = 1;
+    for (int field = 0; field < POSREF_N_FIELDS; field++)
+        names[n++] = posref_field_def((enum posref_field)field)->name;
+    for (int i = 0; input_names[i]; i++)
+        names[n++] = input_names[i];
+    const char *near = posref_nearest(key, names);
+    if (near)
+        return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key; did you mean %s?", near);
+    return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key");
+}
+
+enum posref_status posref_request_op(struct posref_request *request, const char *value,
+                                     struct posref_error *err)
+{
+    int op = posref_op_find(value);
+    if (request->op_given)
+        return posref_fail(err, POSREF_BAD_INPUT, "op", "given twice");
+    if (op >= 0) {
+        request->op = (enum posref_op)op;
+        request->op_given = true;
+        return POSREF_OK;
+    }
+    char names[160] = "";
+    size_t length = 0;
+    for (int i = 0; i < POSREF_N_OPS && length < sizeof names; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                                   posref_op_name((enum posref_op)i));
+    return posref_fail(err, POSREF_BAD_INPUT, "op", "must be one of %s; got '%.40s'", names, value);
+}
+
+enum posref_status posref_request_add(struct posref_request *request,
+                                      const struct posref_tensor *tensor, struct posref_error *err)
+{
+    struct posref_tensors *inputs = &request->inputs;
+    if (!posref_input_known(tensor->name))
+        return posref_unknown_key(tensor->name, err);
+    if (posref_tensors_find(inputs, tensor->name))
+        return posref_fail(err, POSREF_BAD_INPUT, tensor->name, "given twice");
+    if (inputs->n == POSREF_MAX_TENSORS)
+        return posref_fail(err, POSREF_BAD_INPUT, tensor->name, "too many inputs");
+    inputs->item[inputs->n++] = *tensor;
+    return POSREF_OK;
+}
+
+/* Comma-separated numbers. */
+static enum posref_status parse_values(struct posref_tensor *out, const char *text,
+                                       const char *key, const struct posref_arena *arena,
+                                       struct posref_error *err)
+{
+    size_t n = 1;
+    for (const char *at = text; *at; at++)
+        n += *at == ',';
+    double *value = arena->alloc(arena->ctx, n * sizeof *value);
+    char *word = arena->alloc(arena->ctx, strlen(text) + 1);
+    if (!value || !word)
+        return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
+    strcpy(word, text);
+    for (size_t i = 0; i < n; i++) {
+        char *comma = strchr(word, ',');
+        if (comma)
+            *comma = '\0';
+        enum posref_status status = posref_number_parse(&value[i], word, key, err);
+        if (status != POSREF_OK)
+            return status;
+        word = comma ? comma + 1 : word;
+    }
+    *out = (struct posref_tensor){.dtype = POSREF_F64, .rank = 1, .shape = {(int64_t)n},
+                                  .data = value};
+    snprintf(out->name, sizeof out->name, "%s", key);
+    return POSREF_OK;
+}
+
+enum posref_status posref_request_set(struct posref_request *request, const char *key,
+                                      const char *value, const struct posref_arena *arena,
+                                      struct posref_error *err)
+{
+    if (strcmp(key, "op") == 0)
+        return posref_request_op(request, value, err);
+    int field = posref_field_find(key);
+    if (field >= 0) {
+        if (request->spec.given[field])
+            return posref_fail(err, POSREF_BAD_INPUT, key, "given twice");
+        return posref_spec_set(&request->spec, key, value, err);
+    }
+    if (!posref_input_known(key))
+        return posref_unknown_key(key, err);
+    if (value[0] == '\0')
+        return posref_fail(err, POSREF_BAD_INPUT, key, "no value given");
+    struct posref_tensor tensor;
+    enum posref_status status = strstr(key, "positions")
+                                    ? posref_positions_parse(&tensor, value, key, arena, err)
+                                    : parse_values(&tensor, value, key, arena, err);
+    return status == POSREF_OK ? posref_request_add(request, &tensor, err) : status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of requests that the text and the JSON reader share. Private to vectors/. */
+#ifndef POSREF_REQUEST_H
+#define POSREF_REQUEST_H
+
+#include "vectors/vectors.h"
+
+bool posref_input_known(const char *name);
+/* Fails with the nearest known key of a request. */
+POSREF_MUST_USE enum posref_status posref_unknown_key(const char *key, struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_request_op(struct posref_request *request,
+                                                     const char *value, struct posref_error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors as JSON: {"shape": [...], "data": [...]}, flat, canonical numbers. */
+#include "vectors/vectors.h"
+
+static double element(const struct posref_tensor *tensor, int64_t i)
+{
+    switch (tensor->dtype) {
+    case POSREF_F64: return ((const double *)tensor->data)[i];
+    case POSREF_F32: return (double)((const float *)tensor->data)[i];
+    case POSREF_F16:
+    case POSREF_BF16: return posref_widen(((const uint16_t *)tensor->data)[i], tensor->dtype);
+    case POSREF_I32: return ((const int32_t *)tensor->data)[i];
+    case POSREF_I64:
+    case POSREF_N_DTYPES: break;
+    }
+    return (double)((const int64_t *)tensor->data)[i];
+}
+
+static void add_separator(struct posref_buffer *out, int64_t i)
+{
+    if (i)
+        posref_buffer_add(out, ", ", 2);
+}
+
+void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor)
+{
+    posref_buffer_text(out, "{\"shape\": [");
+    for (int axis = 0; axis < tensor->rank; axis++) {
+        add_separator(out, axis);
+        posref_buffer_printf(out, "%lld", (long long)tensor->shape[axis]);
+    }
+    posref_buffer_text(out, "], \"data\": [");
+    int64_t count = posref_tensor_count(tensor);
+    for (int64_t i = 0; i < count && !out->failed; i++) {
+        add_separator(out, i);
+        if (tensor->dtype == POSREF_I64) /* 64 bits need not fit in a double */
+            posref_buffer_printf(out, "%lld", (long long)((const int64_t *)tensor->data)[i]);
+        else
+            posref_buffer_number(out, element(tensor, i));
+    }
+    posref_buffer_text(out, "]}");
+}
+
+void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors)
+{
+    posref_buffer_text(out, "{");
+    for (int i = 0; i < tensors->n; i++) {
+        add_separator(out, i);
+        posref_buffer_json_string(out, tensors->item[i].name);
+        posref_buffer_text(out, ": ");
+        posref_tensor_json(out, &tensors->item[i]);
+    }
+    posref_buffer_text(out, "}");
+}
