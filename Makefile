@@ -15,6 +15,8 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstric
        -Wmissing-prototypes -Wvla -Wundef -Wformat=2
 # SANITIZE belongs to the check-* targets, so that a user's CFLAGS can be added to them.
 FLAGS = -std=c17 $(WARN) -ffp-contract=off -D_GNU_SOURCE -I. -MMD -MP $(OPT) $(SANITIZE) $(CFLAGS)
+# What our own sub-makes add: all processors, unless the user said how many with -j.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 LIBS_MATH = -lm
 LIBS = -lsqlite3 -ljansson -lmicrohttpd -lpthread -ldl $(LIBS_MATH)
 LIBS_CHECK = -lcheck -lsubunit -lrt
@@ -74,7 +76,7 @@ FORCE:
 
 test: ## install what is missing, build and run everything that verifies the project
 	@tests/setup.sh run test
-	+@$(MAKE) --no-print-directory all tests
+	+@$(MAKE) --no-print-directory $(PARALLEL) all tests
 	+@tests/run_parts.sh '$(MAKE)' $(BUILD)/results $(TEST_PARTS)
 
 tests: $(TEST_PROGRAMS) ## build the test programs
@@ -87,11 +89,11 @@ test-e2e: all ## end-to-end tests: the commands and the service as users run the
 
 CHECKED = all tests test-unit test-e2e
 check-asan: ## unit and end-to-end tests under AddressSanitizer
-	+@$(MAKE) BUILD=$(BUILD)/asan OPT='-O1 -g -fno-omit-frame-pointer' \
+	+@$(MAKE) $(PARALLEL) BUILD=$(BUILD)/asan OPT='-O1 -g -fno-omit-frame-pointer' \
 	    SANITIZE='-fsanitize=address -fno-sanitize-recover=all' $(CHECKED)
 
 check-ubsan: ## unit and end-to-end tests under UndefinedBehaviorSanitizer
-	+@$(MAKE) BUILD=$(BUILD)/ubsan OPT='-O1 -g' \
+	+@$(MAKE) $(PARALLEL) BUILD=$(BUILD)/ubsan OPT='-O1 -g' \
 	    SANITIZE='-fsanitize=undefined -fno-sanitize-recover=all' $(CHECKED)
 
 check-valgrind: all $(UNIT) ## unit tests under valgrind
