@@ -43,28 +43,37 @@ export UBSAN_OPTIONS = print_stacktrace=1
 TEST_ENV = POSREF=$(abspath $(BUILD)/posref) BUILD=$(abspath $(BUILD)) CC='$(CC)' CK_FORK=no
 RUN_TESTS = $(TEST_ENV) tests/run_tests.sh
 
+# One short line a step; V=1 shows the commands instead.
+Q = $(if $(V),,@)
+step = $(if $(V),,@echo '  $1	$2')
+
 include $(wildcard reference/*.mk vectors/*.mk harness/*.mk server/*.mk tests/*/*.mk)
 
 
 all: $(BUILD)/posref $(PLUGINS) ## build the program and the example plugins
 
 $(BUILD)/posref: $(BUILD)/posref.o $(LIBRARY)
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(LIBRARY): $(OBJECTS)
+	$(call step,AR,$@)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -c -o $@ $<
+	$(call step,CC,$<)
+	$(Q)$(CC) $(FLAGS) -c -o $@ $<
 
 $(BUILD)/plugins/%.so: harness/plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -fPIC -shared $(LDFLAGS) -MF $(@:.so=.d) -o $@ $< -ldl -lm
+	$(call step,PLUGIN,$@)
+	$(Q)$(CC) $(FLAGS) -fPIC -shared $(LDFLAGS) -MF $(@:.so=.d) -o $@ $< -ldl -lm
 
 $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(UNIT_SHARED) $(LIBRARY)
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_CHECK) $(LIBS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_CHECK) $(LIBS)
 
 # Rebuilds everything when the compiler or a flag changes: the file changes only then.
 $(BUILD)/flags: export STAMP = $(CC) $(FLAGS) $(LDFLAGS)
