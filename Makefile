@@ -52,6 +52,11 @@ include $(wildcard reference/*.mk vectors/*.mk harness/*.mk server/*.mk tests/*/
 
 all: $(BUILD)/posref $(PLUGINS) ## build the program and the example plugins
 
+run: ## install what is missing, build, judge a right and a wrong plugin, say how to serve
+	@tests/setup.sh run
+	+@$(MAKE) --no-print-directory $(PARALLEL) all
+	@tests/tour.sh $(BUILD)
+
 $(BUILD)/posref: $(BUILD)/posref.o $(LIBRARY)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -123,5 +128,5 @@ help: ## this list
 
 -include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
 .SECONDARY:
-.PHONY: all test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench clean \
+.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench clean \
         help FORCE
