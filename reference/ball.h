@@ -42,8 +42,9 @@ void posref_ball_sub(struct posref_ball *out, const struct posref_ball *a,
 void posref_ball_mul(struct posref_ball *out, const struct posref_ball *a,
                      const struct posref_ball *b, unsigned prec_bits);
 /* The following fail (false, *out unspecified) when the operand's ball leaves the domain: division
- * by a ball that contains zero, log or sqrt of one that contains a number <= 0 (sqrt: the exact 0 is
- * in the domain). A ball that reaches within 2^-30 of zero, relatively, counts as containing it. */
+ * by a ball that contains zero, log or sqrt of one that contains a number <= 0 (sqrt: the exact 0
+ * is in the domain). A ball that reaches within 2^-30 of zero, relatively, counts as containing
+ * it. */
 bool posref_ball_div(struct posref_ball *out, const struct posref_ball *a,
                      const struct posref_ball *b, unsigned prec_bits);
 bool posref_ball_log(struct posref_ball *out, const struct posref_ball *a, unsigned prec_bits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The leading POSREF_BALL_MAX_BITS + 128 bits of pi / 4 and of ln 2. tests/unit/test_ball.c computes
- * them again from arctangent and logarithm series. Included by ball_mul.c alone. */
+/* The leading POSREF_BALL_MAX_BITS + 128 bits of pi / 4 and of ln 2. tests/unit/test_ball.c
+ * computes them again from arctangent and logarithm series. Included by ball_mul.c alone. */
 #ifndef POSREF_BALL_CONSTANTS_H
 #define POSREF_BALL_CONSTANTS_H
 

@@ -2,8 +2,8 @@
 /* The logarithm of a ball, relatively accurate also near 1. */
 #include "ball_impl.h"
 
-/* log(1 + d) = 2 atanh(d / (2 + d)) for |d| < 1/16. The series' terms fall by z^2 < 1/4 at least, so
- * what is left out is less than the last power used. */
+/* log(1 + d) = 2 atanh(d / (2 + d)) for |d| < 1/16. The series' terms fall by z^2 < 1/4 at least,
+ * so what is left out is less than the last power used. */
 static bool log1p_small(struct posref_ball *out, const struct posref_ball *d, unsigned prec)
 {
     struct posref_ball z;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares every ball function with MPFR: random operands, points at and inside the edges of their
- * balls. Containment: the result holds the value MPFR finds. Accuracy: for exact operands its radius
- * stays within a few units of the precision asked for. usage: check_ball [rounds] [seed] */
+/* Compares every ball function with MPFR: random operands, points at and inside the edges of
+ * their balls. Containment: the result holds the value MPFR finds. Accuracy: for exact operands
+ * its radius stays within a few units of the precision asked for. usage: check_ball [rounds]
+ * [seed] */
 #include "reference/ball.h"
 
 #include <gmp.h>
@@ -163,7 +164,8 @@ static void check_arithmetic(unsigned prec, bool wide)
     else if (!wide)
         report("refused", "div", prec, &b);
     posref_ball_mul(&r, &a, &b, POSREF_BALL_MAX_BITS + 128);
-    if (r.rad_man == 0 && posref_ball_div(&r, &r, &b, prec + 128)) { /* exact quotient stays exact */
+    /* An exact quotient and an exact root stay exact. */
+    if (r.rad_man == 0 && posref_ball_div(&r, &r, &b, prec + 128)) {
         mpfr_set(z, x, MPFR_RNDN);
         check("exact div", &r, z, &a, prec, true, -100000);
     }
@@ -175,7 +177,8 @@ static void check_arithmetic(unsigned prec, bool wide)
     else if (!wide)
         report("refused", "sqrt", prec, &a);
     posref_ball_mul(&r, &a, &a, POSREF_BALL_MAX_BITS + 128);
-    if (!wide && r.rad_man == 0 && (int)(prec / 64) >= a.n_limbs && posref_ball_sqrt(&r, &r, prec)) {
+    if (!wide && r.rad_man == 0 && (int)(prec / 64) >= a.n_limbs &&
+        posref_ball_sqrt(&r, &r, prec)) {
         mpfr_set(z, x, MPFR_RNDN);
         check("exact sqrt", &r, z, &a, prec, true, -100000);
     }
@@ -282,7 +285,8 @@ static void check_pow(unsigned prec)
             value *= root;
         posref_ball_set_int(&a, (int64_t)value);
     } else {
-        posref_ball_set_double(&a, 1 + ldexp((double)next_random(), (int)random_between(-110, -24)));
+        int exponent = (int)random_between(-110, -24);
+        posref_ball_set_double(&a, 1 + ldexp((double)next_random(), exponent));
     }
     mid_to_mpfr(x, &a);
     mpfr_log(z, x, MPFR_RNDN);
