@@ -71,7 +71,7 @@ bool posref_ball_floor(int64_t *out, const struct posref_ball *a)
 static double nearest(const struct posref_ball *a)
 {
     if (a->exponent > 1024)
-        return INFINITY;
+        return HUGE_VAL;
     int64_t bits = a->exponent >= -1021 ? 53 : a->exponent + 1074; /* of the significand */
     if (bits < 0)
         return 0;
