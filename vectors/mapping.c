@@ -38,7 +38,8 @@ static enum posref_status map_fd(struct posref_mapping *out, int fd, const char 
     if (info.st_size > 0) {
         void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
         if (data == MAP_FAILED)
-            return posref_fail(err, POSREF_IO, posref_path_tail(path), "mmap: %s", posref_errno_text(errno));
+            return posref_fail(err, POSREF_IO, posref_path_tail(path), "mmap: %s",
+                               posref_errno_text(errno));
         result.data = data;
         result.mapped = true;
     }
@@ -51,7 +52,8 @@ enum posref_status posref_mapping_open(struct posref_mapping *out, const char *p
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", posref_errno_text(errno));
+        return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s",
+                           posref_errno_text(errno));
     enum posref_status status = map_fd(out, fd, path, err);
     close(fd);
     return status;

@@ -131,7 +131,8 @@ static enum posref_status save_document(const char *path, const struct posref_bu
     FILE *file = fopen(temporary, "wbx");
     enum posref_status status =
         file ? write_and_rename(file, temporary, path, document, err)
-             : posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s", posref_errno_text(errno));
+             : posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "%s",
+                           posref_errno_text(errno));
     free(temporary);
     return status;
 }
