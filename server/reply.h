@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An answer before it is sent: status, body and caching, and the parts of HTTP that need no
+ * connection: entity tags, Accept. */
+#ifndef POSREF_SERVER_REPLY_H
+#define POSREF_SERVER_REPLY_H
+
+#include "vectors/vectors.h"
+
+#define POSREF_REPLY_MAX_BYTES (32u << 20)
+
+enum posref_caching {
+    POSREF_CACHE_NONE,     /* errors, health */
+    POSREF_CACHE_SHORT,    /* changes when the database does */
+    POSREF_CACHE_IMMUTABLE /* the suite's digest is in the URL */
+};
+
+struct posref_reply {
+    unsigned status; /* HTTP */
+    const char *content_type;
+    struct posref_buffer body;
+    char sha256[65]; /* of the body, or "" where there is no entity tag */
+    enum posref_caching caching;
+    char allow[32]; /* value of Allow, or "" */
+};
+
+/* 200, application/json, an empty body. */
+void posref_reply_init(struct posref_reply *reply);
+void posref_reply_clear(struct posref_reply *reply);
+
+/* Gives a 200 its entity tag, unless it has one; turns it into an empty 304 when `if_none_match`
+ * (the header's value, or NULL) names it. */
+void posref_reply_validate(struct posref_reply *reply, const char *if_none_match);
+
+/* Whether `if_none_match` is * or lists the entity tag "sha256" (weak comparison). */
+bool posref_etag_matches(const char *if_none_match, const char *sha256);
+
+/* Whether an Accept header (NULL: anything) admits `type` with a quality above 0. The most
+ * specific range that covers the type decides. */
+bool posref_accepts(const char *accept, const char *type);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entity tags, Accept, and problem documents. */
+#include "server/problem.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(entity_tags)
+{
+    static const struct {
+        const char *header;
+        bool matches;
+    } cases[] = {
+        {"\"abc\"", true},       {"W/\"abc\"", true},         {"*", true},
+        {"\"x\", \"abc\"", true}, {"\"x\" ,W/\"abc\" ", true}, {"\"x,y\",\"abc\"", true},
+        {"", false},             {"abc", false},              {"\"ab\"", false},
+        {"\"abcd\"", false},     {"\"abc", false},            {"\"x\"", false},
+        {"\"x\", abc", false},   {"w/\"abc\"", false},        {",", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(posref_etag_matches(cases[i].header, "abc") == cases[i].matches, "%s",
+                      cases[i].header);
+}
+END_TEST
+
+START_TEST(accept)
+{
+    static const struct {
+        const char *header;
+        bool admits;
+    } cases[] = {
+        {NULL, true},
+        {"", true},
+        {"*/*", true},
+        {"application/json", true},
+        {"Application/JSON", true},
+        {"application/*", true},
+        {"text/html, application/xhtml+xml, */*;q=0.8", true},
+        {"text/html;level=1;q=0.5, application/json ; q=0.1", true},
+        {"text/html", false},
+        {"text/*", false},
+        {"application/jsonx", false},
+        {"application/jso", false},
+        {"application/json;q=0", false},
+        {"application/json; q=0.000", false},
+        {"application/json; q=0.001", true},
+        {"*/*;q=1, application/json;q=0", false},
+        {"*/*;q=0, application/json;q=1", true},
+        {"application/*;q=0, */*", false},
+        {"*/*;q=0", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(posref_accepts(cases[i].header, "application/json") == cases[i].admits, "%s",
+                      cases[i].header ? cases[i].header : "(none)");
+}
+END_TEST
+
+START_TEST(not_modified)
+{
+    struct posref_reply reply;
+    posref_reply_init(&reply);
+    reply.caching = POSREF_CACHE_SHORT;
+    posref_buffer_text(&reply.body, "abc");
+    posref_reply_validate(&reply, "\"x\"");
+    ck_assert_uint_eq(reply.status, 200);
+    ck_assert_str_eq(reply.sha256,
+                     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char header[80];
+    snprintf(header, sizeof header, "\"%s\"", reply.sha256);
+    posref_reply_validate(&reply, header);
+    ck_assert_uint_eq(reply.status, 304);
+    ck_assert_uint_eq(reply.body.length, 0);
+    posref_reply_clear(&reply);
+    /* What must not be stored has no entity tag. */
+    posref_reply_init(&reply);
+    posref_reply_validate(&reply, "*");
+    ck_assert_uint_eq(reply.status, 200);
+    ck_assert_str_eq(reply.sha256, "");
+    posref_reply_clear(&reply);
+}
+END_TEST
+
+static const char *member(const json_t *document, const char *name)
+{
+    return json_string_value(json_object_get(document, name));
+}
+
+START_TEST(problems)
+{
+    struct posref_reply reply;
+    for (int kind = 0; kind < POSREF_N_PROBLEMS; kind++) {
+        posref_reply_init(&reply);
+        posref_buffer_text(&reply.body, "half an answer");
+        struct posref_problem problem = {.kind = (enum posref_problem_kind)kind, .param = "di\"m",
+                                         .value = "\\\t\xc3\xa9", .detail = "why"};
+        posref_reply_problem(&reply, &problem);
+        json_t *document = json_loads(reply.body.data, JSON_REJECT_DUPLICATES, NULL);
+        ck_assert_ptr_nonnull(document);
+        const struct posref_problem_info *info = posref_problem_info(problem.kind);
+        ck_assert_uint_eq(reply.status, info->status);
+        ck_assert_int_eq(json_integer_value(json_object_get(document, "status")), info->status);
+        ck_assert_str_eq(member(document, "title"), info->title);
+        ck_assert_str_eq(member(document, "detail"), "why");
+        ck_assert_str_eq(member(document, "param"), "di\"m");
+        ck_assert_str_eq(member(document, "value"), "\\\t\xc3\xa9");
+        ck_assert_ptr_null(json_object_get(document, "nearest"));
+        ck_assert_str_eq(member(document, "type") + strlen("/problems/"), info->name);
+        json_decref(document);
+        posref_reply_clear(&reply);
+    }
+}
+END_TEST
+
+START_TEST(long_values_are_cut_between_characters)
+{
+    char value[256];
+    for (size_t shift = 0; shift < 4; shift++) {
+        size_t n = shift;
+        memset(value, 'a', shift);
+        while (n + 4 < sizeof value)
+            n += (size_t)snprintf(value + n, sizeof value - n, "\xf0\x9f\x98\x80");
+        struct posref_reply reply;
+        posref_reply_init(&reply);
+        struct posref_problem problem = {.kind = POSREF_PROBLEM_BAD_PARAMETER, .value = value};
+        posref_reply_problem(&reply, &problem);
+        json_t *document = json_loads(reply.body.data, 0, NULL); /* checks UTF-8 */
+        ck_assert_ptr_nonnull(document);
+        size_t length = strlen(member(document, "value"));
+        ck_assert_uint_ge(length, 77);
+        ck_assert_uint_le(length, 83);
+        json_decref(document);
+        posref_reply_clear(&reply);
+    }
+}
+END_TEST
+
+START_TEST(whose_fault)
+{
+    struct posref_reply reply;
+    struct posref_error err = {.key = "dim", .text = "must be even"};
+    posref_reply_init(&reply);
+    posref_reply_error(&reply, POSREF_BAD_INPUT, &err);
+    ck_assert_uint_eq(reply.status, 400);
+    ck_assert_ptr_nonnull(strstr(reply.body.data, "\"dim: must be even\""));
+    posref_reply_error(&reply, POSREF_INTERNAL, &err);
+    ck_assert_uint_eq(reply.status, 500);
+    err.key[0] = '\0';
+    posref_reply_error(&reply, POSREF_BAD_INPUT, &err);
+    ck_assert_uint_eq(reply.status, 400);
+    ck_assert_ptr_null(strstr(reply.body.data, "\"param\""));
+    posref_reply_clear(&reply);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reply");
+    TCase *tests = tcase_create("reply");
+    tcase_add_test(tests, entity_tags);
+    tcase_add_test(tests, accept);
+    tcase_add_test(tests, not_modified);
+    tcase_add_test(tests, problems);
+    tcase_add_test(tests, long_values_are_cut_between_characters);
+    tcase_add_test(tests, whose_fault);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
