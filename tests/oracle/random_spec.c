@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random requests for the fuzz: parameters of real models and arbitrary ones, plain and hard
+ * numbers, so that exact cases, band edges and ordinary values are all met. */
+#include "random_spec.h"
+
+#include <math.h>
+
+#define PICK(d, list) ((list)[dice_below((d), (int64_t)(sizeof(list) / sizeof *(list)))])
+
+static double pick_base(struct dice *d)
+{
+    static const double usual[] = {1e4,    5e5, 1e6,  150000, 1000, 100,   256,   65536, 2,
+                                   0x1p20, 9,   81.0, 1e12,   1e8,  5e4, 10, 4, 1.5, 2.25};
+    switch (dice_below(d, 4)) {
+    case 0:
+        return 1 + dice_real(d, 0, 10);
+    case 1:
+        return exp(dice_real(d, 1e-6, log(1e12)));
+    default:
+        return PICK(d, usual);
+    }
+}
+
+static double pick_position(struct dice *d)
+{
+    static const double usual[] = {0, 1, -1, 2, 17, 255, 256, 257, 4095, 131071, 1048575,
+                                   2147483647.0, -2147483647.0};
+    double limit = ldexp(1, 1 + (int)dice_below(d, 31)) - 1;
+    return dice_below(d, 3) ? floor(dice_real(d, -limit, limit)) : PICK(d, usual);
+}
+
+static double pick_factor(struct dice *d)
+{
+    static const double usual[] = {1, 2, 4, 8, 16, 32, 40, 1.5, 0.5, 3, 10};
+    return dice_below(d, 2) ? PICK(d, usual) : exp(dice_real(d, -1, 5));
+}
+
+static double pick_value(struct dice *d)
+{
+    static const double usual[] = {0, -0.0, 1, -1, 0.5, 3, 0x1p-1074, -0x1p-1060, 0x1p1000, 1e-300};
+    double x = dice_real(d, -4, 4);
+    switch (dice_below(d, 8)) {
+    case 0:
+        return PICK(d, usual);
+    case 1:
+        return ldexp(x, (int)dice_below(d, 400) - 200);
+    case 2:
+        return ldexp(round(ldexp(x, 8)), -8); /* as in the suites: exact in bfloat16 */
+    default:
+        return x;
+    }
+}
+
+static void add_positions(struct request *r, struct oracle_case *c, struct dice *d,
+                          const char *name, int64_t n)
+{
+    double position[16];
+    for (int64_t k = 0; k < n; k++)
+        position[k] = pick_position(d);
+    request_tensor(r, c, name, 1, &n, position);
+}
+
+static void add_values(struct request *r, struct oracle_case *c, struct dice *d, const char *name,
+                       int rank, const int64_t *shape)
+{
+    static double value[1 << 12];
+    int64_t count = 1;
+    for (int i = 0; i < rank; i++)
+        count *= shape[i];
+    for (int64_t k = 0; k < count; k++)
+        value[k] = pick_value(d);
+    request_tensor(r, c, name, rank, shape, value);
+}
+
+static void add_yarn(struct request *r, struct dice *d)
+{
+    static const double lengths[] = {2048, 4096, 8192, 16384, 32768, 100, 7, 1e6};
+    request_add(r, "original_max_position_embeddings=%.17g", PICK(d, lengths));
+    if (dice_below(d, 2)) {
+        double slow = dice_below(d, 2) ? 1 : dice_real(d, 0.25, 8);
+        request_add(r, "beta_slow=%.17g", slow);
+        request_add(r, "beta_fast=%.17g",
+                    slow + (dice_below(d, 8) ? dice_real(d, 0.5, 64) : 0.125));
+    }
+    if (dice_below(d, 2))
+        request_add(r, "truncate=%s", dice_below(d, 2) ? "true" : "false");
+    switch (dice_below(d, 4)) {
+    case 0:
+        request_add(r, "attention_factor=%.17g", dice_real(d, 0.5, 2));
+        break;
+    case 1:
+        request_add(r, "mscale=%.17g", dice_below(d, 4) ? dice_real(d, 0.1, 2) : 1);
+        request_add(r, "mscale_all_dim=%.17g", dice_below(d, 4) ? dice_real(d, 0.1, 2) : 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_scaling(struct request *r, struct dice *d, int64_t rotary_dim)
+{
+    static const char *const names[] = {"none", "linear", "ntk", "yarn", "llama3"};
+    const char *name = PICK(d, names);
+    if (rotary_dim == 2 && name[1] == 't')
+        name = "linear";
+    request_add(r, "scaling=%s", name);
+    if (name[0] == 'n' && name[1] == 'o')
+        return;
+    request_add(r, "factor=%.17g", pick_factor(d));
+    if (name[0] == 'y')
+        add_yarn(r, d);
+    if (name[0] == 'l' && name[1] == 'l') {
+        double low = dice_below(d, 2) ? 1 : dice_real(d, 0.25, 4);
+        request_add(r, "original_max_position_embeddings=%d", dice_below(d, 2) ? 8192 : 500);
+        request_add(r, "low_freq_factor=%.17g", low);
+        request_add(r, "high_freq_factor=%.17g",
+                    dice_below(d, 4) ? low + dice_real(d, 0.1, 6) : low);
+    }
+}
+
+static void random_rope(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    static const int dims[] = {2, 4, 6, 8, 16, 24, 64, 80, 96, 128};
+    int64_t dim = PICK(d, dims), n = 1 + dice_below(d, 4);
+    int64_t rotary_dim = dice_below(d, 3) ? dim : 2 + 2 * dice_below(d, dim / 2);
+    request_add(r, "scheme=rope");
+    request_add(r, "dim=%lld", (long long)dim);
+    request_add(r, "base=%.17g", pick_base(d));
+    if (rotary_dim != dim)
+        request_add(r, "rotary_dim=%lld", (long long)rotary_dim);
+    request_add(r, "pairing=%s", dice_below(d, 2) ? "half" : "interleaved");
+    if (dice_below(d, 3) == 0)
+        request_add(r, "direction=inverse");
+    add_scaling(r, d, rotary_dim);
+    add_positions(r, c, d, "positions", n);
+    int64_t shape[2] = {n, dim};
+    if (dice_below(d, 4))
+        add_values(r, c, d, "x", 2, shape);
+}
+
+static void random_sinusoidal(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    static const int dims[] = {4, 6, 8, 24, 64, 80, 96};
+    int64_t dim = PICK(d, dims), n = 1 + dice_below(d, 4);
+    request_add(r, "scheme=sinusoidal");
+    request_add(r, "dim=%lld", (long long)dim);
+    request_add(r, "base=%.17g", pick_base(d));
+    request_add(r, "order=%s", dice_below(d, 2) ? "interleaved" : "concat");
+    request_add(r, "exponent=%s", dice_below(d, 2) ? "d" : "half_minus_one");
+    add_positions(r, c, d, "positions", n);
+    int64_t shape[2] = {n, dim};
+    if (dice_below(d, 2))
+        add_values(r, c, d, "x", 2, shape);
+}
+
+static void random_alibi(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    static const char *const forms[] = {"distance", "row", "symmetric"};
+    static const int heads[] = {1, 2, 3, 8, 12, 16, 40, 71, 112};
+    int64_t shape[3] = {PICK(d, heads), 1 + dice_below(d, 3), 1 + dice_below(d, 6)};
+    request_add(r, "scheme=alibi");
+    request_add(r, "num_heads=%lld", (long long)shape[0]);
+    if (dice_below(d, 2))
+        request_add(r, "alibi_bias_max=%.17g",
+                    dice_below(d, 2) ? (double)(1 + dice_below(d, 16)) : dice_real(d, 0.5, 16));
+    request_add(r, "form=%s", PICK(d, forms));
+    if (dice_below(d, 3)) {
+        add_positions(r, c, d, "q_positions", shape[1]);
+        add_positions(r, c, d, "k_positions", shape[2]);
+    } else {
+        shape[1] = shape[2];
+        add_positions(r, c, d, "positions", shape[2]);
+    }
+    if (dice_below(d, 2))
+        add_values(r, c, d, "logits", 3, shape);
+}
+
+void random_request(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    switch (dice_below(d, 8)) {
+    case 0:
+        random_alibi(r, c, d);
+        break;
+    case 1:
+    case 2:
+        random_sinusoidal(r, c, d);
+        break;
+    default:
+        random_rope(r, c, d);
+        break;
+    }
+}

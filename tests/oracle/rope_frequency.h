@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rope's inverse frequencies and attention factor under every scaling, for scheme_rope.c. */
+#ifndef ORACLE_ROPE_FREQUENCY_H
+#define ORACLE_ROPE_FREQUENCY_H
+
+#include "oracle.h"
+
+enum rope_scaling { ROPE_NONE, ROPE_LINEAR, ROPE_NTK, ROPE_YARN, ROPE_LLAMA3 };
+
+/* One end of yarn's ramp: an integer (rounded or clamped), or the correction dimension of beta. */
+struct rope_end {
+    bool rational;
+    fmpq_t value;
+    double beta;
+};
+
+/* What scaling does to pair i: its frequency is multiplied by `factor` when that is rational, else
+ * by a number that is computed when wanted. */
+struct rope_pair {
+    struct oracle_power power;
+    bool rational;
+    fmpq_t factor;
+};
+
+struct rope_frequencies {
+    enum rope_scaling scaling;
+    int64_t r, n_pairs;
+    double base, factor, original_length;
+    double low_freq, high_freq;     /* llama3 */
+    struct rope_end low, high;      /* yarn; equal_ends: high is low + 1/1000 */
+    bool equal_ends;
+    bool magnitude_given;
+    double magnitude, mscale, mscale_all_dim;
+    bool use_mscales;
+    struct rope_pair *pair;
+    arb_ptr cached;                 /* at ORACLE_FIRST_PREC */
+};
+
+/* Reads the spec; false with c->error. Clear in both cases. */
+bool rope_frequencies_init(struct rope_frequencies *f, struct oracle_case *c);
+void rope_frequencies_clear(struct rope_frequencies *f);
+/* The scaled inverse frequency of pair i, radians per token. */
+void rope_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slong prec);
+/* The factor on cosine and sine. */
+void rope_attention_factor(arb_t out, const struct rope_frequencies *f, slong prec);
+
+/* rope_yarn.c: the ends of the ramp, and where pair i stands on it (0 to 1; *rational: exact). */
+bool rope_yarn_init(struct rope_frequencies *f, struct oracle_case *c);
+bool rope_yarn_place(fmpq_t out, bool *rational, const struct rope_frequencies *f, int64_t i);
+void rope_yarn_ramp(arb_t out, const struct rope_frequencies *f, int64_t i, slong prec);
+
+#endif

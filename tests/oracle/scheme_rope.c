@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rope (arXiv 2104.09864): pair i of a head at position p is turned by the angle p w_i,
+ *
+ *   y1 = x1 c - x2 s,  y2 = x2 c + x1 s,  c = af cos(p w_i),  s = af sin(p w_i)
+ *
+ * direction inverse: s is negated. Half: channels (i, i + R/2); interleaved: (2i, 2i + 1), inside
+ * the first R channels; the others are copied. For p != 0 the angle is not 0 and c, s are not
+ * rational, so no output ties; at p = 0 everything is exact and Arb's radius is 0. */
+#include "rope_frequency.h"
+
+#include <math.h>
+
+struct rope {
+    struct oracle_tally *tally;
+    struct oracle_case *c;
+    struct rope_frequencies f;
+    int64_t dim, n_positions, n_heads;
+    bool half, inverse;
+    struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
+    int64_t position, pair; /* the unit at hand */
+    arb_t c_arb, s_arb, one, two;
+};
+
+static bool frequency_unit(void *ctx, slong prec)
+{
+    struct rope *r = ctx;
+    rope_frequency(r->one, &r->f, r->pair, prec);
+    return oracle_judge(r->tally, r->c, r->inv_freq, r->pair, r->one, prec);
+}
+
+static bool factor_unit(void *ctx, slong prec)
+{
+    struct rope *r = ctx;
+    rope_attention_factor(r->one, &r->f, prec);
+    return oracle_judge(r->tally, r->c, r->factor, 0, r->one, prec);
+}
+
+/* One of the two outputs of a pair: a cos +- b sin. */
+static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool minus, slong prec)
+{
+    arb_set_d(r->one, a);
+    arb_mul(r->one, r->one, r->c_arb, prec);
+    arb_set_d(r->two, b);
+    arb_mul(r->two, r->two, r->s_arb, prec);
+    if (minus)
+        arb_sub(r->one, r->one, r->two, prec);
+    else
+        arb_add(r->one, r->one, r->two, prec);
+    return oracle_judge(r->tally, r->c, r->y, at, r->one, prec);
+}
+
+static bool judge_pair(struct rope *r, slong prec)
+{
+    bool done = true;
+    int64_t i = r->pair;
+    int64_t first = r->half ? i : 2 * i, second = r->half ? i + r->f.n_pairs : 2 * i + 1;
+    for (int64_t h = 0; h < r->n_heads; h++) {
+        int64_t row = (r->position * r->n_heads + h) * r->dim;
+        double x1 = r->x->data[row + first], x2 = r->x->data[row + second];
+        done &= judge_channel(r, row + first, x1, x2, !r->inverse, prec);
+        done &= judge_channel(r, row + second, x2, x1, r->inverse, prec);
+    }
+    return done;
+}
+
+static bool table_unit(void *ctx, slong prec)
+{
+    struct rope *r = ctx;
+    int64_t at = r->position * r->f.n_pairs + r->pair;
+    bool done = true;
+    rope_frequency(r->one, &r->f, r->pair, prec);
+    arb_set_d(r->two, r->positions->data[r->position]);
+    arb_mul(r->one, r->one, r->two, prec + 64);
+    arb_sin_cos(r->s_arb, r->c_arb, r->one, prec);
+    rope_attention_factor(r->one, &r->f, prec);
+    arb_mul(r->c_arb, r->c_arb, r->one, prec);
+    arb_mul(r->s_arb, r->s_arb, r->one, prec);
+    if (r->cos)
+        done &= oracle_judge(r->tally, r->c, r->cos, at, r->c_arb, prec);
+    if (r->sin)
+        done &= oracle_judge(r->tally, r->c, r->sin, at, r->s_arb, prec);
+    if (r->y)
+        done &= judge_pair(r, prec);
+    return done;
+}
+
+static void judge_copied(struct rope *r)
+{
+    for (int64_t row = 0; r->y && row < r->n_positions * r->n_heads; row++)
+        for (int64_t k = r->f.r; k < r->dim; k++)
+            oracle_judge_copy(r->tally, r->c, r->y, row * r->dim + k,
+                              r->x->data[row * r->dim + k]);
+}
+
+static bool check_shapes(struct rope *r)
+{
+    struct oracle_case *c = r->c;
+    int64_t table[2] = {r->n_positions, r->f.n_pairs};
+    r->n_heads = r->x && r->x->rank == 3 ? r->x->shape[1] : 1;
+    int64_t x2[2] = {r->n_positions, r->dim}, x3[3] = {r->n_positions, r->n_heads, r->dim};
+    int rank = r->x && r->x->rank == 3 ? 3 : 2;
+    const int64_t *shape = rank == 3 ? x3 : x2;
+    if ((r->cos || r->sin || r->y) && !(r->positions && r->positions->rank == 1))
+        return oracle_fail(c, "no positions of rank 1");
+    if (r->y && !r->x)
+        return oracle_fail(c, "y without x");
+    return (!r->inv_freq || oracle_shaped(c, r->inv_freq, 1, &r->f.n_pairs)) &&
+           (!r->factor || oracle_shaped(c, r->factor, 0, NULL)) &&
+           (!r->cos || oracle_shaped(c, r->cos, 2, table)) &&
+           (!r->sin || oracle_shaped(c, r->sin, 2, table)) &&
+           (!r->y || (oracle_shaped(c, r->x, rank, shape) && oracle_shaped(c, r->y, rank, shape)));
+}
+
+static bool read_case(struct rope *r)
+{
+    struct oracle_case *c = r->c;
+    r->dim = oracle_int(c, "dim");
+    r->half = oracle_is(c, "pairing", "half");
+    r->inverse = oracle_is(c, "direction", "inverse");
+    if (!r->half && !oracle_is(c, "pairing", "interleaved"))
+        return oracle_fail(c, "pairing: the oracle has no formula for it");
+    if (!r->inverse && !oracle_is(c, "direction", "forward"))
+        return oracle_fail(c, "direction: the oracle has no formula for it");
+    if (!oracle_is(c, "partial", "leading"))
+        return oracle_fail(c, "partial: the oracle has no formula for it");
+    r->positions = oracle_input(c, "positions");
+    r->x = oracle_input(c, "x");
+    r->inv_freq = oracle_output(c, "inv_freq");
+    r->factor = oracle_output(c, "attention_factor");
+    r->cos = oracle_output(c, "cos");
+    r->sin = oracle_output(c, "sin");
+    r->y = oracle_output(c, "y");
+    r->n_positions = r->positions ? r->positions->count : 0;
+    return check_shapes(r);
+}
+
+static void judge(struct oracle_tally *t, struct oracle_case *c)
+{
+    struct rope r = {.tally = t, .c = c};
+    arb_init(r.c_arb);
+    arb_init(r.s_arb);
+    arb_init(r.one);
+    arb_init(r.two);
+    if (rope_frequencies_init(&r.f, c) && read_case(&r)) {
+        for (r.pair = 0; r.inv_freq && r.pair < r.f.n_pairs; r.pair++)
+            oracle_raise(frequency_unit, &r);
+        if (r.factor)
+            oracle_raise(factor_unit, &r);
+        for (r.position = 0; (r.cos || r.sin || r.y) && r.position < r.n_positions; r.position++)
+            for (r.pair = 0; r.pair < r.f.n_pairs; r.pair++)
+                oracle_raise(table_unit, &r);
+        judge_copied(&r);
+    }
+    rope_frequencies_clear(&r.f);
+    arb_clear(r.c_arb);
+    arb_clear(r.s_arb);
+    arb_clear(r.one);
+    arb_clear(r.two);
+}
+
+const struct oracle_scheme oracle_rope = {"rope", judge};

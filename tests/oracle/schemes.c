@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of schemes that the oracle knows: one line each, one file each. */
+#include "oracle.h"
+
+extern const struct oracle_scheme oracle_rope, oracle_sinusoidal, oracle_alibi;
+
+const struct oracle_scheme *const oracle_schemes[] = {
+    &oracle_rope,
+    &oracle_sinusoidal,
+    &oracle_alibi,
+    NULL,
+};
