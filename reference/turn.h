@@ -22,10 +22,13 @@ struct posref_turn {
 bool posref_turn_from_ball(struct posref_turn *out, const struct posref_ball *turns);
 
 /* A magnitude that multiplies cosine and sine (attention factor), as an unevaluated sum
- * hi + lo with |error| <= 2^-105 |hi|; is_one: exactly 1 (the common case, no multiplication). */
+ * hi + lo with |error| <= 2^-105 |hi| and |lo| <= ulp(hi); is_one: exactly 1 (the common case, no
+ * multiplication); is_exact: hi + lo is the magnitude itself (a factor given as a double), so that
+ * what happens at position 0 is exact. */
 struct posref_magnitude {
     double hi, lo;
     bool is_one;
+    bool is_exact;
 };
 
 /* A double-double with a bound: the exact value lies within err of hi + lo. */

@@ -1,15 +1,16 @@
 # Ball arithmetic and turns against MPFR.
-BALL_CHECK = $(BUILD)/tests/oracle/check_ball
+BALL_CHECKS = $(addprefix $(BUILD)/tests/oracle/,check_ball check_turn)
 
 TEST_PARTS += test-oracle-ball
-TEST_PROGRAMS += $(BALL_CHECK)
+TEST_PROGRAMS += $(BALL_CHECKS)
 
-$(BALL_CHECK): $(BALL_CHECK).o $(LIBRARY)
+$(BALL_CHECKS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ -lmpfr -lgmp $(LIBS_MATH)
 
-test-oracle-ball: $(BALL_CHECK) ## ball arithmetic compared with MPFR on random operands
-	$(BALL_CHECK)
+test-oracle-ball: $(BALL_CHECKS) ## balls, turns and rotations compared with MPFR
+	$(BUILD)/tests/oracle/check_ball
+	$(BUILD)/tests/oracle/check_turn
 
--include $(BALL_CHECK).d
+-include $(BALL_CHECKS:=.d)
 .PHONY: test-oracle-ball

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the turn_*.c files share: the sine tables and 128-bit products. Bounds are derived in
+ * docs/numerics.md. */
+#ifndef POSREF_TURN_IMPL_H
+#define POSREF_TURN_IMPL_H
+
+#include "turn.h"
+
+#include <string.h>
+
+__extension__ typedef unsigned __int128 turn_u128;
+
+/* sin(2 pi j / 1024), j = 0..256. cos is the entry 256 - j. tests/unit/test_turn_table.c computes
+ * both tables again with balls, and printed them. */
+#define TURN_STEPS 256
+struct turn_fixed {
+    uint64_t high, low; /* sin * 2^127, cut off */
+};
+struct turn_parts {
+    double head; /* sin to 26 significant bits */
+    double tail; /* sin - head, rounded to a double */
+};
+extern const struct turn_fixed posref_turn_fixed[TURN_STEPS + 1];
+extern const struct turn_parts posref_turn_parts[TURN_STEPS + 1];
+
+/* 2 pi * 2^125, cut off. */
+#define TURN_TWO_PI_HIGH 0xc90fdaa22168c234u
+#define TURN_TWO_PI_LOW 0xc4c6628b80dc1cd1u
+
+/* The largest error of hi + lo that posref_turn_cos_sin_dd allows itself beside that of the turn,
+ * relative to |hi|; docs/numerics.md section 5. */
+#define TURN_DD_ERROR 0x1p-105
+#define TURN_DD_ERROR_MAGNITUDE 0x1p-104
+/* Of a f + b g in posref_dd_rotate, relative to |a f| + |b g|; section 6. */
+#define TURN_ROTATE_ERROR 0x1.04p-103
+/* Of the quick phase, relative to the result; section 4. */
+#define TURN_QUICK_ERROR 0x1p-66
+
+/* a * b / 2^128 cut off, or up to 2 less. */
+static inline turn_u128 mul_high(turn_u128 a, turn_u128 b)
+{
+    uint64_t ah = (uint64_t)(a >> 64);
+    uint64_t bh = (uint64_t)(b >> 64);
+    turn_u128 high = (turn_u128)ah * bh;
+    turn_u128 m1 = (turn_u128)ah * (uint64_t)b;
+    turn_u128 m2 = (turn_u128)(uint64_t)a * bh;
+    turn_u128 low = (turn_u128)(uint64_t)m1 + (uint64_t)m2;
+    return high + (m1 >> 64) + (m2 >> 64) + (low >> 64);
+}
+
+static inline double bits_double(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint64_t double_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+#endif
