@@ -21,12 +21,12 @@ bool posref_buffer_reserve(struct posref_buffer *buffer, size_t size_bytes)
 {
     if (buffer->failed)
         return false;
-    if (size_bytes < buffer->capacity - buffer->length)
-        return true;
     if (size_bytes > buffer->max_bytes || buffer->length > buffer->max_bytes - size_bytes) {
         buffer->failed = true;
         return false;
     }
+    if (size_bytes < buffer->capacity - buffer->length)
+        return true;
     size_t capacity = buffer->capacity ? buffer->capacity : 256;
     while (capacity <= buffer->length + size_bytes)
         capacity *= 2;
