@@ -18,7 +18,7 @@ FLAGS = -std=c17 $(WARN) -ffp-contract=off -D_GNU_SOURCE -I. -MMD -MP $(OPT) $(S
 # What our own sub-makes add: all processors, unless the user said how many with -j.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 LIBS_MATH = -lm
-LIBS = -lsqlite3 -ljansson -lmicrohttpd -lpthread -ldl $(LIBS_MATH)
+LIBS = -lsqlite3 -ljansson -lmicrohttpd -lz -lpthread -ldl $(LIBS_MATH)
 LIBS_CHECK = -lcheck -lsubunit -lrt
 
 ROOMS = reference vectors harness server

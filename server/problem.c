@@ -48,8 +48,8 @@ static const struct posref_problem_info kinds[POSREF_N_PROBLEMS] = {
         {"internal", 500, "The service failed",
          "This is a fault of posref, not of the request."},
     [POSREF_PROBLEM_UNAVAILABLE] =
-        {"unavailable", 503, "The database cannot be read",
-         "The service runs, but its database does not answer. Try again later."},
+        {"unavailable", 503, "Not available now",
+         "The database does not answer, or too many large requests came at once. Try again later."},
 };
 
 const struct posref_problem_info *posref_problem_info(enum posref_problem_kind kind)

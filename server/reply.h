@@ -19,6 +19,7 @@ struct posref_reply {
     const char *content_type;
     struct posref_buffer body;
     char sha256[65]; /* of the body, or "" where there is no entity tag */
+    const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip */
     enum posref_caching caching;
     char allow[32]; /* value of Allow, or "" */
 };
@@ -31,11 +32,19 @@ void posref_reply_clear(struct posref_reply *reply);
  * (the header's value, or NULL) names it. */
 void posref_reply_validate(struct posref_reply *reply, const char *if_none_match);
 
-/* Whether `if_none_match` is * or lists the entity tag "sha256" (weak comparison). */
+/* Compresses a 200 that has an entity tag and is long enough for it to pay; sha256 stays that of
+ * the plain body. Leaves the reply as it is where that fails. */
+void posref_reply_compress(struct posref_reply *reply);
+
+/* Whether `if_none_match` is * or lists the entity tag "sha256" or "sha256-gzip" (weak
+ * comparison): either says that the client has this content. */
 bool posref_etag_matches(const char *if_none_match, const char *sha256);
 
 /* Whether an Accept header (NULL: anything) admits `type` with a quality above 0. The most
  * specific range that covers the type decides. */
 bool posref_accepts(const char *accept, const char *type);
+
+/* Whether an Accept-Encoding header (NULL: no) admits gzip. */
+bool posref_accepts_gzip(const char *accept_encoding);
 
 #endif

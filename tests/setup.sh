@@ -23,13 +23,14 @@ run         make                command     make
 run         libmicrohttpd-dev   header      microhttpd.h
 run         libjansson-dev      header      jansson.h
 run         libsqlite3-dev      header      sqlite3.h
+run         zlib1g-dev          header      zlib.h
 run         curl                command     curl
 test        check               header      check.h
 test        libsubunit-dev      header      subunit/child.h
 test        libmpfr-dev         header      mpfr.h
 test        libflint-dev        header      flint/flint.h
 test        libflint-arb-dev    header      arb.h
-test        zlib1g-dev          header      zlib.h
+test        jq                  command     jq
 test        sqlite3             command     sqlite3
 test        valgrind            command     valgrind
 test        procps              command     ps

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 START_TEST(entity_tags)
 {
@@ -18,6 +19,8 @@ START_TEST(entity_tags)
         {"", false},             {"abc", false},              {"\"ab\"", false},
         {"\"abcd\"", false},     {"\"abc", false},            {"\"x\"", false},
         {"\"x\", abc", false},   {"w/\"abc\"", false},        {",", false},
+        {"\"abc-gzip\"", true},  {"\"abc-gzi\"", false},       {"\"abc-gzipp\"", false},
+        {"\"abc-bzip\"", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(posref_etag_matches(cases[i].header, "abc") == cases[i].matches, "%s",
@@ -54,6 +57,60 @@ START_TEST(accept)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(posref_accepts(cases[i].header, "application/json") == cases[i].admits, "%s",
                       cases[i].header ? cases[i].header : "(none)");
+}
+END_TEST
+
+START_TEST(accept_encoding)
+{
+    static const struct {
+        const char *header;
+        bool admits;
+    } cases[] = {
+        {NULL, false},           {"", false},           {"gzip", true},
+        {"deflate, GZIP", true}, {"br", false},         {"*", true},
+        {"gzip;q=0", false},     {"gzip; q=0.5", true}, {"*;q=0", false},
+        {"gzip;q=0, *", false},  {"*, gzip;q=0", false}, {"*;q=0, gzip", true},
+        {"identity", false},     {"xgzip", false},      {"x-gzip", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(posref_accepts_gzip(cases[i].header) == cases[i].admits, "%s",
+                      cases[i].header ? cases[i].header : "(none)");
+}
+END_TEST
+
+/* A short body, one that shrinks and one that does not, through zlib's own reader. */
+START_TEST(compressed_bodies_unpack)
+{
+    static char plain[100000], unpacked[200000];
+    uint32_t random = 1;
+    static const size_t sizes[] = {0, 1023, 1024, 1025, 100000};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        size_t size = sizes[i / 2];
+        struct posref_reply reply;
+        posref_reply_init(&reply);
+        reply.caching = POSREF_CACHE_SHORT;
+        memset(plain, 'a', sizeof plain);
+        for (size_t k = 0; i % 2 && k < sizeof plain; k++) {
+            random = random * 1664525 + 1013904223;
+            plain[k] = (char)(random >> 24);
+        }
+        posref_buffer_add(&reply.body, plain, size);
+        posref_reply_validate(&reply, NULL);
+        posref_reply_compress(&reply);
+        ck_assert_int_eq(reply.encoding != NULL, size >= 1024);
+        if (reply.encoding) {
+            z_stream stream = {.next_in = (Bytef *)reply.body.data,
+                               .avail_in = (uInt)reply.body.length,
+                               .next_out = (Bytef *)unpacked,
+                               .avail_out = sizeof unpacked};
+            ck_assert_int_eq(inflateInit2(&stream, 15 + 16), Z_OK);
+            ck_assert_int_eq(inflate(&stream, Z_FINISH), Z_STREAM_END);
+            ck_assert_uint_eq(stream.total_out, size);
+            ck_assert_int_eq(memcmp(plain, unpacked, size), 0);
+            inflateEnd(&stream);
+        }
+        posref_reply_clear(&reply);
+    }
 }
 END_TEST
 
@@ -160,6 +217,8 @@ int main(void)
     TCase *tests = tcase_create("reply");
     tcase_add_test(tests, entity_tags);
     tcase_add_test(tests, accept);
+    tcase_add_test(tests, accept_encoding);
+    tcase_add_test(tests, compressed_bodies_unpack);
     tcase_add_test(tests, not_modified);
     tcase_add_test(tests, problems);
     tcase_add_test(tests, long_values_are_cut_between_characters);

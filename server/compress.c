@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gzip of an answer, for clients that ask for it. */
+#include "reply.h"
+
+#include <zlib.h>
+
+#define LEAST_BYTES 1024 /* less fits in one packet anyway */
+
+void posref_reply_compress(struct posref_reply *reply)
+{
+    struct posref_buffer *body = &reply->body, packed;
+    if (reply->status != 200 || !reply->sha256[0] || body->length < LEAST_BYTES)
+        return;
+    z_stream stream = {.next_in = (Bytef *)body->data, .avail_in = (uInt)body->length};
+    /* 15 + 16: the largest window, in gzip's wrapping. */
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return;
+    posref_buffer_init(&packed, body->max_bytes);
+    size_t bound = deflateBound(&stream, (uLong)body->length);
+    bool done = false;
+    if (posref_buffer_reserve(&packed, bound)) {
+        stream.next_out = (Bytef *)packed.data;
+        stream.avail_out = (uInt)bound;
+        done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+        packed.length = stream.total_out;
+    }
+    deflateEnd(&stream);
+    if (!done) {
+        posref_buffer_clear(&packed);
+        return;
+    }
+    posref_buffer_clear(body);
+    *body = packed;
+    reply->encoding = "gzip";
+}

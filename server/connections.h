@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The open connections and our clock on each: libmicrohttpd times out only connections on which
+ * nothing moves at all, so a client that sends a byte now and then would stay for ever. */
+#ifndef POSREF_SERVER_CONNECTIONS_H
+#define POSREF_SERVER_CONNECTIONS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define POSREF_MAX_LINGERING 64
+
+struct posref_connection {
+    struct posref_connection *next, **link; /* link: what points here */
+    int fd;
+    bool busy;        /* a request has begun and is not answered */
+    bool linger;      /* answered before all of the request had come */
+    int64_t since_ms; /* opened, or answered the request before: the clock of the next */
+    struct sockaddr_storage address;
+};
+
+struct posref_connections {
+    pthread_mutex_t lock;
+    struct posref_connection *first;
+    size_t n;
+    /* Copies of closed sockets. A socket that is closed while input waits is reset, and the client
+     * may lose the answer that was sent before; a copy keeps it open for a moment. */
+    struct {
+        int fd;
+        int64_t since_ms;
+    } lingering[POSREF_MAX_LINGERING];
+    size_t n_lingering;
+};
+
+void posref_connections_init(struct posref_connections *all);
+void posref_connections_clear(struct posref_connections *all); /* none may be open */
+
+/* Milliseconds of a clock that only goes forward. */
+int64_t posref_now_ms(void);
+
+/* How many connections are open from this address (ports left out). */
+size_t posref_connections_from(struct posref_connections *all, const struct sockaddr *address);
+bool posref_address_is_loopback(const struct sockaddr *address);
+
+/* NULL: no memory. */
+struct posref_connection *posref_connections_add(struct posref_connections *all, int fd,
+                                                 const struct sockaddr *address);
+/* Before the socket is closed, so that its number is not yet another's. NULL is fine. */
+void posref_connections_remove(struct posref_connections *all, struct posref_connection *one);
+
+/* A request has begun; it has been answered. NULL is fine. */
+void posref_connections_begin(struct posref_connections *all, struct posref_connection *one);
+void posref_connections_end(struct posref_connections *all, struct posref_connection *one);
+
+/* To be called before an answer that comes before the end of the request. NULL is fine. */
+void posref_connections_linger(struct posref_connections *all, struct posref_connection *one);
+
+/* Ends those whose clock has run for more than limit_ms, and what has lingered for a second. */
+void posref_connections_expire(struct posref_connections *all, int64_t limit_ms);
+
+/* Lets those finish that are busy or have a request waiting, and ends the others. Returns how many
+ * are still open. To be called until 0. */
+size_t posref_connections_drain(struct posref_connections *all);
+
+#endif

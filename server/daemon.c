@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The service on a socket: see daemon.h. libmicrohttpd's threads wait by epoll and call what is
+ * here. An answer is queued when the request is complete, never in the first call of the handler:
+ * version 0.9.75 closes the connection after an answer that early. */
+#include "daemon.h"
+
+#include "connections.h"
+#include "incoming.h"
+#include "send.h"
+#include "service.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct posref_daemon {
+    struct MHD_Daemon *mhd;
+    struct posref_store *store;
+    struct posref_daemon_options options;
+    struct posref_connections connections;
+    atomic_bool draining;
+    atomic_size_t kept; /* bytes of all bodies that are held */
+};
+
+static struct posref_connection *connection_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static enum MHD_Result on_accept(void *ctx, const struct sockaddr *address, socklen_t size)
+{
+    struct posref_daemon *daemon = ctx;
+    (void)size;
+    if (posref_address_is_loopback(address))
+        return MHD_YES; /* a proxy on this machine, which has limits of its own */
+    size_t n = posref_connections_from(&daemon->connections, address);
+    return n < daemon->options.max_per_address ? MHD_YES : MHD_NO;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct posref_daemon *daemon = ctx;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        posref_connections_remove(&daemon->connections, *context);
+        *context = NULL;
+        return;
+    }
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const struct sockaddr *address =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    *context = posref_connections_add(&daemon->connections, fd, address);
+}
+
+/* The request line has arrived. The library would next split the query into a record a parameter,
+ * and answer by itself when there are too many; what follows "?" is ours alone, so it is cut. */
+static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
+{
+    struct posref_daemon *daemon = ctx;
+    posref_connections_begin(&daemon->connections, connection_of(connection));
+    struct posref_incoming *in = posref_incoming_new(target);
+    char *query = strchr((char *)(uintptr_t)target, '?');
+    if (query && query[1])
+        query[1] = '\0';
+    return in;
+}
+
+/* Leaves the path as it came: it is judged undecoded, from the copy made above. */
+static size_t keep_path(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct posref_daemon *daemon = ctx;
+    (void)how;
+    posref_incoming_free(*context, &daemon->kept);
+    *context = NULL;
+    posref_connections_end(&daemon->connections, connection_of(connection));
+}
+
+static enum MHD_Result answer(struct posref_daemon *daemon, struct MHD_Connection *connection,
+                              struct posref_incoming *in)
+{
+    struct posref_reply reply;
+    if (in->refused || in->body_too_large) {
+        posref_reply_init(&reply);
+        if (in->refused)
+            posref_reply_problem(&reply, &in->refusal);
+        else
+            posref_reply_fail(&reply, POSREF_PROBLEM_TOO_LARGE, NULL,
+                              "a body may have %u bytes", POSREF_MAX_BODY_BYTES);
+    } else {
+        in->http.body = in->body.data ? in->body.data : "";
+        in->http.body_length = in->body.length;
+        posref_service_answer(daemon->store, &in->http, &reply);
+    }
+    enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
+    posref_reply_clear(&reply);
+    return result;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size_bytes, void **context)
+{
+    struct posref_daemon *daemon = ctx;
+    struct posref_incoming *in = *context;
+    if (!in)
+        return MHD_NO; /* there was no memory for it */
+    if (!in->judged) {
+        if (posref_incoming_judge(in, connection, method, url, version))
+            return MHD_YES;
+        posref_connections_linger(&daemon->connections, connection_of(connection));
+        return answer(daemon, connection, in);
+    }
+    if (*size_bytes) {
+        bool go_on = posref_incoming_body(in, data, *size_bytes, &daemon->kept);
+        *size_bytes = 0;
+        return go_on ? MHD_YES : MHD_NO;
+    }
+    return answer(daemon, connection, in);
+}
+
+enum posref_status posref_daemon_start(struct posref_daemon **out,
+                                       const struct posref_daemon_options *options,
+                                       struct posref_store *store, struct posref_error *err)
+{
+    struct posref_daemon *daemon = calloc(1, sizeof *daemon);
+    if (!daemon)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
+    daemon->store = store;
+    daemon->options = *options;
+    atomic_init(&daemon->draining, false);
+    atomic_init(&daemon->kept, 0);
+    posref_connections_init(&daemon->connections);
+    daemon->mhd = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, on_accept, daemon, on_request, daemon,
+        MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
+        MHD_OPTION_THREAD_POOL_SIZE, options->n_threads,
+        MHD_OPTION_CONNECTION_LIMIT, options->max_connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, options->idle_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POSREF_CONNECTION_BYTES,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, daemon,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_path, daemon,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, daemon,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
+        MHD_OPTION_END);
+    if (!daemon->mhd) {
+        posref_connections_clear(&daemon->connections);
+        free(daemon);
+        return posref_fail(err, POSREF_IO, "", "the HTTP library did not start");
+    }
+    *out = daemon;
+    return POSREF_OK;
+}
+
+void posref_daemon_tick(struct posref_daemon *daemon)
+{
+    posref_connections_expire(&daemon->connections, (int64_t)daemon->options.request_s * 1000);
+}
+
+void posref_daemon_stop(struct posref_daemon *daemon, unsigned grace_ms)
+{
+    atomic_store(&daemon->draining, true);
+    MHD_socket listening = MHD_quiesce_daemon(daemon->mhd);
+    if (listening != MHD_INVALID_SOCKET)
+        close(listening);
+    int64_t end = posref_now_ms() + grace_ms;
+    while (posref_connections_drain(&daemon->connections) && posref_now_ms() < end)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    MHD_stop_daemon(daemon->mhd);
+    posref_connections_clear(&daemon->connections);
+    free(daemon);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What handlers share: see handle.h. */
+#include "handle.h"
+
+#include <string.h>
+
+/* The allowed values of a spec field; nothing when `key` is none. */
+static void describe_field(struct posref_buffer *out, const char *key)
+{
+    int field = posref_field_find(key);
+    if (field < 0)
+        return;
+    const struct posref_field_def *def = posref_field_def((enum posref_field)field);
+    switch (def->type) {
+    case POSREF_TYPE_BOOL:
+        posref_buffer_text(out, "true, false");
+        break;
+    case POSREF_TYPE_CHOICE:
+        for (int i = 0; def->choices[i]; i++)
+            posref_buffer_printf(out, "%s%s", i ? ", " : "", def->choices[i]);
+        break;
+    case POSREF_TYPE_INT:
+    case POSREF_TYPE_REAL:
+        posref_buffer_text(out, def->type == POSREF_TYPE_INT ? "integers" : "numbers");
+        posref_buffer_text(out, def->min_open ? " above " : " from ");
+        posref_buffer_number(out, def->min);
+        posref_buffer_text(out, def->max_open ? ", below " : " to ");
+        posref_buffer_number(out, def->max);
+        break;
+    }
+}
+
+void posref_refuse_field(const struct posref_call *call, struct posref_reply *reply,
+                         enum posref_status status, const struct posref_error *err)
+{
+    if (status != POSREF_BAD_INPUT || !err->key[0]) {
+        posref_reply_error(reply, status, err);
+        return;
+    }
+    struct posref_problem problem = {.kind = POSREF_PROBLEM_BAD_PARAMETER, .param = err->key,
+                                     .value = posref_uri_value(call->uri, err->key)};
+    struct posref_buffer allowed;
+    posref_buffer_init(&allowed, 4096);
+    describe_field(&allowed, err->key);
+    problem.allowed = allowed.failed ? NULL : allowed.data;
+    snprintf(problem.detail, sizeof problem.detail, "%.60s: %.250s", err->key, err->text);
+    posref_reply_problem(reply, &problem);
+    posref_buffer_clear(&allowed);
+}
+
+bool posref_check_digest(const struct posref_call *call, struct posref_reply *reply)
+{
+    const char *digest = posref_uri_value(call->uri, "digest");
+    reply->caching = digest ? POSREF_CACHE_IMMUTABLE : POSREF_CACHE_SHORT;
+    if (!digest)
+        return true;
+    for (size_t i = 0; i < call->lease->n_suites; i++)
+        if (strcmp(digest, call->lease->suites[i].digest) == 0)
+            return true;
+    struct posref_problem problem = {.kind = POSREF_PROBLEM_NOT_FOUND, .param = "digest",
+                                     .value = digest,
+                                     .detail = "this database holds no suite with that digest; "
+                                               "/v1/suites lists what it holds"};
+    posref_reply_problem(reply, &problem);
+    return false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What handlers share. */
+#ifndef POSREF_SERVER_HANDLE_H
+#define POSREF_SERVER_HANDLE_H
+
+#include "route.h"
+
+/* A failure of the rooms below, told with the parameter's value and, for a spec field, what is
+ * allowed. */
+void posref_refuse_field(const struct posref_call *call, struct posref_reply *reply,
+                         enum posref_status status, const struct posref_error *err);
+
+/* Sets the reply's caching by the parameter `digest`: absent, short; a suite's digest, immutable;
+ * anything else is an error: false, with the reply made. */
+bool posref_check_digest(const struct posref_call *call, struct posref_reply *reply);
+
+/* schema/openapi.json; server.mk builds it in. */
+extern const char posref_openapi[];
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /v1/vectors: summaries of the vectors that match, in pages that each begin behind the last
+ * id of the one before (so that pages stay cheap, and none repeats or skips a vector). */
+#include "handle.h"
+
+#include <string.h>
+
+#define DEFAULT_LIMIT 100
+#define MAX_LIMIT 1000
+
+struct page {
+    struct posref_buffer *out;
+    long limit, n;
+    bool more;
+    char last_id[POSREF_MAX_ID + 1];
+};
+
+/* False, with the reply made: not a number in range. */
+static bool read_limit(const struct posref_call *call, struct posref_reply *reply, long *limit)
+{
+    const char *text = posref_uri_value(call->uri, "limit");
+    *limit = DEFAULT_LIMIT;
+    if (!text)
+        return true;
+    size_t digits = strspn(text, "0123456789");
+    *limit = 0;
+    for (size_t i = 0; i < digits && digits <= 4; i++)
+        *limit = *limit * 10 + (text[i] - '0');
+    if (!text[digits] && *limit >= 1 && *limit <= MAX_LIMIT)
+        return true;
+    struct posref_problem problem = {.kind = POSREF_PROBLEM_BAD_PARAMETER, .param = "limit",
+                                     .value = text, .allowed = "integers from 1 to 1000",
+                                     .detail = "limit: not an integer from 1 to 1000"};
+    posref_reply_problem(reply, &problem);
+    return false;
+}
+
+/* Keys of a page, as against conditions on vectors. */
+static bool is_page_key(const char *key)
+{
+    return strcmp(key, "limit") == 0 || strcmp(key, "after") == 0 || strcmp(key, "digest") == 0;
+}
+
+static enum posref_status read_filter(struct posref_filter *filter, const struct posref_uri *uri,
+                                      struct posref_error *err)
+{
+    for (size_t i = 0; i < uri->n_params; i++) {
+        const struct posref_param *param = &uri->param[i];
+        if (is_page_key(param->key))
+            continue;
+        enum posref_status status = posref_filter_add(filter, param->key, param->value, err);
+        if (status != POSREF_OK)
+            return status;
+    }
+    return POSREF_OK;
+}
+
+/* "a b c" as ["a", "b", "c"]. */
+static void add_words(struct posref_buffer *out, const char *words)
+{
+    posref_buffer_text(out, "[");
+    for (const char *s = words; *s;) {
+        size_t length = strcspn(s, " ");
+        posref_buffer_printf(out, "%s\"%.*s\"", s == words ? "" : ", ", (int)length, s);
+        s += length;
+        s += strspn(s, " ");
+    }
+    posref_buffer_text(out, "]");
+}
+
+static bool add_summary(void *ctx, const struct posref_vector *vector)
+{
+    struct page *page = ctx;
+    struct posref_buffer *out = page->out;
+    if (page->n == page->limit) {
+        page->more = true;
+        return false;
+    }
+    posref_buffer_text(out, page->n++ ? ",\n  {\"id\": " : "\n  {\"id\": ");
+    posref_buffer_json_string(out, vector->id);
+    posref_buffer_printf(out, ", \"suite\": \"%s\", \"op\": \"%s\", \"spec\": ",
+                         vector->suite_min, posref_op_name(vector->op));
+    posref_spec_json(out, &vector->spec);
+    posref_buffer_text(out, ", \"flags\": ");
+    add_words(out, vector->flags);
+    posref_buffer_text(out, "}");
+    snprintf(page->last_id, sizeof page->last_id, "%s", vector->id);
+    return true;
+}
+
+/* Appends text percent-encoded for the value of a parameter. */
+static void add_encoded(struct posref_buffer *out, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "-._~/,:";
+    for (const char *s = text; *s; s++)
+        if (strchr(plain, *s))
+            posref_buffer_add(out, s, 1);
+        else
+            posref_buffer_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+}
+
+/* The URL of the next page: the same parameters, behind the last id. */
+static void add_next(struct posref_buffer *out, const struct posref_uri *uri, const char *last_id)
+{
+    struct posref_buffer url;
+    posref_buffer_init(&url, 4 * POSREF_URI_MAX_BYTES);
+    posref_buffer_text(&url, "/v1/vectors?");
+    for (size_t i = 0; i < uri->n_params; i++) {
+        if (strcmp(uri->param[i].key, "after") == 0)
+            continue;
+        posref_buffer_printf(&url, "%s=", uri->param[i].key);
+        add_encoded(&url, uri->param[i].value);
+        posref_buffer_text(&url, "&");
+    }
+    posref_buffer_text(&url, "after=");
+    add_encoded(&url, last_id);
+    if (url.failed)
+        out->failed = true;
+    else
+        posref_buffer_json_string(out, url.data);
+    posref_buffer_clear(&url);
+}
+
+static enum posref_status fill(const struct posref_call *call, struct page *page,
+                               struct posref_error *err)
+{
+    struct posref_filter *filter = posref_filter_new();
+    if (!filter)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
+    enum posref_status status = read_filter(filter, call->uri, err);
+    if (status == POSREF_OK)
+        status = posref_db_each(call->lease->db, filter, NULL,
+                                posref_uri_value(call->uri, "after"), page->limit + 1,
+                                add_summary, page, err);
+    posref_filter_free(filter);
+    return status;
+}
+
+void posref_handle_vectors(const struct posref_call *call, struct posref_reply *reply)
+{
+    struct page page = {.out = &reply->body};
+    if (!read_limit(call, reply, &page.limit) || !posref_check_digest(call, reply))
+        return;
+    posref_buffer_text(&reply->body, "{\"vectors\": [");
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = fill(call, &page, &err);
+    if (status != POSREF_OK) {
+        posref_refuse_field(call, reply, status, &err);
+        return;
+    }
+    posref_buffer_text(&reply->body, page.n ? "],\n \"next\": " : "], \"next\": ");
+    if (page.more)
+        add_next(&reply->body, call->uri, page.last_id);
+    else
+        posref_buffer_text(&reply->body, "null");
+    posref_buffer_text(&reply->body, "}\n");
+}

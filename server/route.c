@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of addresses: see route.h. A new address is a row here and in schema/openapi.json. */
+#include "route.h"
+
+#include <string.h>
+
+static const char json[] = "application/json", text[] = "text/plain";
+static const char *const page_params[] = {"limit", "after", "digest", NULL};
+static const char *const vector_params[] = {"answers", "digest", NULL};
+
+const struct posref_route posref_routes[] = {
+    {.path = "/", .method = POSREF_METHOD_GET, .produces = text, .handle = posref_handle_root},
+    {.path = "/healthz", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
+     .handle = posref_handle_health},
+    {.path = "/openapi.json", .method = POSREF_METHOD_GET, .produces = json,
+     .handle = posref_handle_openapi},
+    {.path = "/problems/", .prefix = true, .method = POSREF_METHOD_GET, .produces = text,
+     .handle = posref_handle_problem},
+    {.path = "/v1/eval", .method = POSREF_METHOD_GET, .keys = POSREF_KEYS_EVAL, .produces = json,
+     .handle = posref_handle_eval_get},
+    {.path = "/v1/eval", .method = POSREF_METHOD_POST, .produces = json,
+     .handle = posref_handle_eval_post},
+    {.path = "/v1/schemes", .method = POSREF_METHOD_GET, .produces = json,
+     .handle = posref_handle_schemes},
+    {.path = "/v1/suites", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
+     .handle = posref_handle_suites},
+    {.path = "/v1/vectors", .method = POSREF_METHOD_GET, .params = page_params,
+     .keys = POSREF_KEYS_FILTER, .produces = json, .uses_db = true,
+     .handle = posref_handle_vectors},
+    {.path = "/v1/vectors/", .prefix = true, .method = POSREF_METHOD_GET, .params = vector_params,
+     .produces = json, .uses_db = true, .handle = posref_handle_vector},
+    {.path = NULL},
+};
+
+const struct posref_route *posref_route_find(const char *path, enum posref_method method,
+                                             const char **argument, unsigned *methods)
+{
+    *methods = 0;
+    for (const struct posref_route *route = posref_routes; route->path; route++) {
+        size_t length = strlen(route->path);
+        bool fits = route->prefix ? strncmp(path, route->path, length) == 0 && path[length]
+                                  : strcmp(path, route->path) == 0;
+        if (!fits)
+            continue;
+        *methods |= route->method;
+        if (route->method == method) {
+            *argument = path + length;
+            return route;
+        }
+    }
+    return NULL;
+}
+
+/* Keys of evaluations and filters that are no spec fields. */
+static const char *const eval_keys[] = {"op", "positions", "q_positions", "k_positions", "x",
+                                        "logits", NULL};
+static const char *const filter_keys[] = {"op", "id", "flag", "suite", NULL};
+
+const char *posref_route_param(const struct posref_route *route, size_t i)
+{
+    for (const char *const *own = route->params; own && *own; own++)
+        if (i-- == 0)
+            return *own;
+    if (route->keys == POSREF_KEYS_NONE)
+        return NULL;
+    if (i < POSREF_N_FIELDS)
+        return posref_field_def((enum posref_field)i)->name;
+    i -= POSREF_N_FIELDS;
+    const char *const *more = route->keys == POSREF_KEYS_EVAL ? eval_keys : filter_keys;
+    while (*more && i) {
+        more++;
+        i--;
+    }
+    return *more;
+}
+
+const char *posref_route_nearest(const struct posref_route *route, const char *name)
+{
+    const char *names[POSREF_N_FIELDS + 32];
+    size_t n = 0;
+    while (n < sizeof names / sizeof *names - 1 && (names[n] = posref_route_param(route, n)))
+        n++;
+    names[n] = NULL;
+    return posref_nearest(name, names);
+}
+
+void posref_methods_text(char *out, size_t size_bytes, unsigned methods)
+{
+    snprintf(out, size_bytes, "%s%sOPTIONS", methods & POSREF_METHOD_GET ? "GET, HEAD, " : "",
+             methods & POSREF_METHOD_POST ? "POST, " : "");
+}

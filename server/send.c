@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reply as libmicrohttpd sends it: see send.h. */
+#include "send.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const cache_control[] = {
+    [POSREF_CACHE_NONE] = "no-store",
+    [POSREF_CACHE_SHORT] = "public, max-age=60",
+    [POSREF_CACHE_IMMUTABLE] = "public, max-age=31536000, immutable",
+};
+
+static unsigned hex_value(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* Repr-Digest (RFC 9530) from 64 hex digits: sha-256=:BASE64: */
+static void digest_text(char out[64], const char sha256[65])
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char prefix[] = "sha-256=:";
+    unsigned char bytes[33] = {0};
+    for (size_t i = 0; i < 32; i++)
+        bytes[i] = (unsigned char)(hex_value(sha256[2 * i]) << 4 | hex_value(sha256[2 * i + 1]));
+    memcpy(out, prefix, sizeof prefix - 1);
+    char *to = out + sizeof prefix - 1;
+    for (size_t i = 0; i < 33; i += 3) {
+        unsigned group = (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | bytes[i + 2];
+        for (int shift = 18; shift >= 0; shift -= 6)
+            *to++ = digits[group >> shift & 63];
+    }
+    memcpy(to - 1, "=:", sizeof "=:"); /* 32 bytes are 43 digits and a pad */
+}
+
+static void add_headers(struct MHD_Response *response, const struct posref_reply *reply, bool close)
+{
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
+    MHD_add_response_header(response, "Cache-Control", cache_control[reply->caching]);
+    if (reply->status != 204 && reply->status != 304) {
+        MHD_add_response_header(response, "Content-Type", reply->content_type);
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    }
+    if (reply->sha256[0]) {
+        char text[80];
+        snprintf(text, sizeof text, "\"%s%s\"", reply->sha256, reply->encoding ? "-gzip" : "");
+        MHD_add_response_header(response, "ETag", text);
+        digest_text(text, reply->sha256);
+        if (reply->status == 200 && !reply->encoding) /* it would be that of the encoded bytes */
+            MHD_add_response_header(response, "Repr-Digest", text);
+        MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Repr-Digest");
+        MHD_add_response_header(response, "Vary", "Accept, Accept-Encoding");
+    }
+    if (reply->encoding)
+        MHD_add_response_header(response, "Content-Encoding", reply->encoding);
+    if (reply->allow[0]) {
+        MHD_add_response_header(response, "Allow", reply->allow);
+        MHD_add_response_header(response, "Access-Control-Allow-Methods", reply->allow);
+        MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                                "Content-Type, If-None-Match");
+    }
+    if (close)
+        MHD_add_response_header(response, "Connection", "close");
+}
+
+enum MHD_Result posref_send(struct MHD_Connection *connection, struct posref_reply *reply,
+                            bool close)
+{
+    static char nothing[1];
+    struct posref_buffer *body = &reply->body;
+    struct MHD_Response *response =
+        body->length
+            ? MHD_create_response_from_buffer_with_free_callback(body->length, body->data, free)
+            : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    if (body->length)
+        posref_buffer_init(body, body->max_bytes); /* the response owns the bytes now */
+    add_headers(response, reply, close);
+    enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The service without a network: refuses what the table of routes refuses, lends the handler a
+ * database, and gives the answer its entity tag and its encoding. */
+#include "service.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The enum's value, or 0. HEAD is GET here. */
+static unsigned parse_method(const char *method)
+{
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+        return POSREF_METHOD_GET;
+    if (strcmp(method, "POST") == 0)
+        return POSREF_METHOD_POST;
+    return strcmp(method, "OPTIONS") == 0 ? POSREF_METHOD_OPTIONS : 0;
+}
+
+/* True: the reply is complete, there is nothing to route. */
+static bool refuse_method(struct posref_reply *reply, const char *path, unsigned method,
+                          unsigned methods)
+{
+    if (!methods) {
+        posref_reply_fail(reply, POSREF_PROBLEM_NOT_FOUND, NULL, "%.200s: no such address", path);
+        return true;
+    }
+    if (method & methods)
+        return false;
+    posref_methods_text(reply->allow, sizeof reply->allow, methods);
+    if (method == POSREF_METHOD_OPTIONS)
+        reply->status = 204;
+    else
+        posref_reply_fail(reply, POSREF_PROBLEM_METHOD_NOT_ALLOWED, NULL, "%.200s takes %s", path,
+                          reply->allow);
+    return true;
+}
+
+static bool is_json(const char *content_type)
+{
+    static const char json[] = "application/json";
+    if (strncasecmp(content_type, json, sizeof json - 1) != 0)
+        return false;
+    const char *rest = content_type + sizeof json - 1;
+    rest += strspn(rest, " \t");
+    return !*rest || *rest == ';';
+}
+
+static bool refuse_form(struct posref_reply *reply, const struct posref_route *route,
+                        const struct posref_http_request *http)
+{
+    if (!posref_accepts(http->accept, route->produces)) {
+        posref_reply_fail(reply, POSREF_PROBLEM_NOT_ACCEPTABLE, NULL, "%s comes as %s only",
+                          route->path, route->produces);
+        return true;
+    }
+    if (route->method != POSREF_METHOD_POST)
+        return false;
+    if (http->content_encoding && strcasecmp(http->content_encoding, "identity") != 0) {
+        posref_reply_fail(reply, POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE, NULL,
+                          "the body has a Content-Encoding: send it plain");
+        return true;
+    }
+    if (http->content_type && !is_json(http->content_type)) {
+        posref_reply_fail(reply, POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE, NULL,
+                          "send the body with the header Content-Type: application/json");
+        return true;
+    }
+    return false;
+}
+
+static bool refuse_params(struct posref_reply *reply, const struct posref_route *route,
+                          const struct posref_uri *uri)
+{
+    for (size_t i = 0; i < uri->n_params; i++) {
+        const char *key = uri->param[i].key, *known;
+        size_t k = 0;
+        while ((known = posref_route_param(route, k)) && strcmp(known, key) != 0)
+            k++;
+        if (known)
+            continue;
+        struct posref_problem problem = {.kind = POSREF_PROBLEM_UNKNOWN_PARAMETER, .param = key,
+                                         .value = uri->param[i].value,
+                                         .nearest = posref_route_nearest(route, key)};
+        if (problem.nearest)
+            snprintf(problem.detail, sizeof problem.detail,
+                     "%.60s: no such parameter; did you mean %s?", key, problem.nearest);
+        else
+            snprintf(problem.detail, sizeof problem.detail, "%.60s: no such parameter of %s%s",
+                     key, route->path, route->prefix ? "..." : "");
+        posref_reply_problem(reply, &problem);
+        return true;
+    }
+    return false;
+}
+
+static void handle(struct posref_store *store, struct posref_call *call,
+                   struct posref_reply *reply)
+{
+    struct posref_lease lease;
+    if (!call->route->uses_db) {
+        call->route->handle(call, reply);
+    } else if (posref_store_borrow(store, &lease)) {
+        call->lease = &lease;
+        call->route->handle(call, reply);
+        posref_store_return(store, &lease);
+    } else {
+        posref_reply_fail(reply, POSREF_PROBLEM_UNAVAILABLE, NULL, "every handle is in use");
+    }
+    if (reply->body.failed)
+        posref_reply_fail(reply, POSREF_PROBLEM_TOO_LARGE, NULL,
+                          "the answer would be longer than %u bytes", POSREF_REPLY_MAX_BYTES);
+}
+
+void posref_service_answer(struct posref_store *store, const struct posref_http_request *http,
+                           struct posref_reply *reply)
+{
+    posref_reply_init(reply);
+    struct posref_uri uri;
+    struct posref_error err;
+    if (strlen(http->target) > POSREF_URI_MAX_BYTES) {
+        posref_reply_fail(reply, POSREF_PROBLEM_URI_TOO_LONG, NULL,
+                          "an address may have %d bytes; POST takes longer input",
+                          POSREF_URI_MAX_BYTES);
+        return;
+    }
+    enum posref_status status = posref_uri_parse(&uri, http->target, &err);
+    if (status != POSREF_OK) {
+        posref_reply_error(reply, status, &err);
+        return;
+    }
+    unsigned method = parse_method(http->method), methods;
+    struct posref_call call = {.http = http, .uri = &uri};
+    call.route = posref_route_find(uri.path, (enum posref_method)method, &call.argument, &methods);
+    if (refuse_method(reply, uri.path, method, methods) || refuse_form(reply, call.route, http) ||
+        refuse_params(reply, call.route, &uri))
+        return;
+    handle(store, &call, reply);
+    if (call.route->method == POSREF_METHOD_GET)
+        posref_reply_validate(reply, http->if_none_match);
+    if (posref_accepts_gzip(http->accept_encoding))
+        posref_reply_compress(reply);
+}
