@@ -37,7 +37,7 @@ void decode_q3_k(float out[256], const unsigned char block[110])
 }
 
 /* The 6-bit scale and minimum of sub-block `sub` (0..7), packed in 12 bytes. */
-static inline void scale_and_minimum(int *scale, int *minimum, const unsigned char packed[12],
+static inline void scale_and_minimum(int *scale, int *minimum, const unsigned char *packed,
                                      int sub)
 {
     if (sub < 4) {
