@@ -37,7 +37,7 @@ static double log_norm(const struct posref_weights_part *part, int64_t row)
         for (int64_t c = 0; c < n; c++)
             sum += (double)value[c] * (double)value[c];
     }
-    return sum > 0 ? 0.5 * log(sum) : -INFINITY;
+    return sum > 0 ? 0.5 * log(sum) : (double)-INFINITY;
 }
 
 static void norm_task(void *ctx, int64_t row)
