@@ -10,18 +10,22 @@
 
 __extension__ typedef unsigned __int128 turn_u128;
 
-/* sin(2 pi j / 1024), j = 0..256. cos is the entry 256 - j. tests/unit/test_turn_table.c computes
- * both tables again with balls, and printed them. */
+/* Sine and cosine of 2 pi j / 1024. tests/unit/test_turn_table.c computes both tables again with
+ * balls, and printed them. */
 #define TURN_STEPS 256
 struct turn_fixed {
     uint64_t high, low; /* sin * 2^127, cut off */
 };
-struct turn_parts {
-    double head; /* sin to 26 significant bits */
-    double tail; /* sin - head, rounded to a double */
-};
+/* cos is the entry TURN_STEPS - j */
 extern const struct turn_fixed posref_turn_fixed[TURN_STEPS + 1];
-extern const struct turn_parts posref_turn_parts[TURN_STEPS + 1];
+
+/* Each value as head, its leading 26 bits, and tail, the rest rounded to a double. Twice, so that
+ * an odd quarter turn only changes which half is read: (sin, cos) and its derivative (cos, -sin). */
+struct turn_parts {
+    double head[2][2];
+    double tail[2][2];
+};
+extern const struct turn_parts posref_turn_parts[TURN_STEPS];
 
 /* 2 pi * 2^125, cut off. */
 #define TURN_TWO_PI_HIGH 0xc90fdaa22168c234u

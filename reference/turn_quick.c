@@ -26,11 +26,51 @@ static bool prepare(struct quick *out, const struct posref_turn *turn)
     return true;
 }
 
-static inline bool test(double *out, double head, double tail)
+/* Sine in lane 0, cosine in lane 1: two IEEE doubles, not a wider type, so that every target
+ * computes the same bits. */
+typedef double lanes __attribute__((vector_size(16)));
+typedef int64_t lane_bits __attribute__((vector_size(16)));
+
+static inline lanes load(const double *x)
 {
-    double err = head * TURN_QUICK_ERROR;
-    *out = head + (tail + err);
-    return *out == head + (tail - err);
+    lanes v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+static inline lanes both(double x)
+{
+    return (lanes){x, x};
+}
+
+/* (sin, cos) of the step, turned by d = d1 + d2 (27 bits and the rest): true when the rounding
+ * test decides both. `odd` reads the step a quarter turn on, where the derivative of (cos, -sin)
+ * is -(sin, cos): the caller then negates d. */
+static inline bool turn_step(lanes *out, const struct turn_parts *step, unsigned odd, double d1,
+                             double d2)
+{
+    lanes head = load(step->head[odd]);
+    lanes tail = load(step->tail[odd]);
+    lanes slope_head = load(step->head[odd ^ 1]);
+    lanes slope_tail = load(step->tail[odd ^ 1]);
+    double d = d1 + d2;
+    double square = d * d;
+    const lanes a1 = {-1.0 / 6, -0.5};
+    const lanes a2 = {1.0 / 120, 1.0 / 24};
+    const lanes a3 = {-1.0 / 5040, -1.0 / 720};
+    lanes series = both(square) * (a1 + both(square) * (a2 + both(square) * a3));
+    double cos_d = series[1]; /* cos d - 1 */
+    double sin_d = d * series[0]; /* sin d - d */
+    /* head + d1 slope_head is error-free: 27 by 26 bits, and head is 0 or the larger. */
+    lanes p = slope_head * both(d1);
+    lanes sum = head + p;
+    lanes rest = p - (sum - head);
+    rest += ((tail + slope_tail * both(d)) + slope_head * both(d2)) +
+            ((head + tail) * both(cos_d) + (slope_head + slope_tail) * both(sin_d));
+    lanes err = sum * both(TURN_QUICK_ERROR);
+    *out = sum + (rest + err);
+    lane_bits equal = *out == sum + (rest - err);
+    return (equal[0] & equal[1]) != 0;
 }
 
 /* One pair for the integer position m > 0. false: undecided. */
@@ -56,44 +96,18 @@ static inline bool quick_pair(double *cos_out, double *sin_out, const struct qui
                   (uint64_t)((turn_u128)t0 * TURN_TWO_PI_HIGH >> 64);
     uint64_t dh = (uint64_t)(d >> 64);
     uint64_t dm = (dh & (((uint64_t)1 << 37) - 1)) << 26 | (uint64_t)d >> 38;
-    double unit = bits_double((uint64_t)(1023 - 24 - zeros - q->scale) << 52 |
-                              (sign & (uint64_t)1 << 63));
+    unsigned odd = place >> 8 & 1;
+    uint64_t d_sign = (sign ^ odd) << 63;
+    double unit = bits_double((uint64_t)(1023 - 24 - zeros - q->scale) << 52 | d_sign);
     double d1 = (double)(int64_t)(dh >> 37) * unit;
     double d2 = (double)(int64_t)dm * (unit * 0x1p-63);
-
-    const struct turn_parts *s = &posref_turn_parts[place & 255];
-    const struct turn_parts *c = &posref_turn_parts[TURN_STEPS - (place & 255)];
-    double d_all = d1 + d2;
-    double square = d_all * d_all;
-    double sin_d = d_all * (square * (-1.0 / 6 + square * (1.0 / 120 - square * (1.0 / 5040))));
-    double cos_d = square * (-0.5 + square * (1.0 / 24 - square * (1.0 / 720)));
-    double sine = s->head + s->tail;
-    double cosine = c->head + c->tail;
-    /* head + d1 head is error-free: 26 by 27 bits, and the first is 0 or the larger. */
-    double p = c->head * d1;
-    double sum = s->head + p;
-    double tail = p - (sum - s->head);
-    tail += ((s->tail + c->tail * d_all) + c->head * d2) + (sine * cos_d + cosine * sin_d);
-    double s_out;
-    bool decided = test(&s_out, sum, tail);
-    p = -s->head * d1;
-    sum = c->head + p;
-    tail = p - (sum - c->head);
-    tail += ((c->tail - s->tail * d_all) - s->head * d2) + (cosine * cos_d - sine * sin_d);
-    double c_out;
-    decided &= test(&c_out, sum, tail);
-    decided &= zeros <= 48;
-    /* Quarter turns: (c, s) -> (-s, c) -> (-c, -s) -> (s, -c). */
-    uint64_t cb = double_bits(c_out);
-    uint64_t sb = double_bits(s_out);
-    uint64_t swap = (cb ^ sb) & (0 - (uint64_t)(place >> 8 & 1));
-    cb ^= swap;
-    sb ^= swap;
-    cb ^= (uint64_t)((place + 256) >> 9 & 1) << 63;
-    sb ^= (uint64_t)(place >> 9 & 1) << 63 ^ position_sign;
-    *cos_out = bits_double(cb);
-    *sin_out = bits_double(sb);
-    return decided;
+    lanes v;
+    bool decided = turn_step(&v, &posref_turn_parts[place & 255], odd, d1, d2);
+    /* The half turn negates both, a negative position the sine. */
+    uint64_t half = (uint64_t)(place >> 9) << 63;
+    *sin_out = bits_double(double_bits(v[0]) ^ half ^ position_sign);
+    *cos_out = bits_double(double_bits(v[1]) ^ half);
+    return decided && zeros <= 48;
 }
 
 static bool careful_pair(double *cos_out, double *sin_out, const struct posref_turn *turn,
@@ -122,6 +136,11 @@ size_t posref_turn_cos_sin(double *cos_out, double *sin_out, bool *undecided,
         double position = positions[k];
         double size = fabs(position);
         undecided[k] = false;
+        if (size == 0) {
+            cos_out[k] = 1;
+            sin_out[k] = 0;
+            continue;
+        }
         if (have_quick && size >= 1 && size <= POSREF_MAX_POSITION) {
             int64_t m = (int64_t)size;
             uint64_t sign = double_bits(position) & (uint64_t)1 << 63;

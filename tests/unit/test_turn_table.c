@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sine tables are what ball arithmetic says. With --print, writes reference/turn_table.c. */
+/* The sine tables are what ball arithmetic says. --print-fixed and
+ * --print-parts write reference/turn_fixed.c and reference/turn_parts.c. */
 #include "reference/turn_impl.h"
 
 #include <check.h>
@@ -51,19 +52,17 @@ static struct turn_fixed fixed_entry(int j)
     return out;
 }
 
-static struct turn_parts parts_entry(int j)
+/* *head: sin to 26 bits, *tail: the rest as a double. */
+static void split_sine(double *head, double *tail, int j)
 {
     struct posref_ball s;
-    struct posref_ball head;
-    struct turn_parts out;
+    struct posref_ball t;
     sine(&s, j);
-    must(posref_ball_round(&out.head, &s));
-    /* Down to 26 bits; any cut will do as long as the tail is the rest of it. */
-    out.head = bits_double((double_bits(out.head) + (1u << 26)) & ~(uint64_t)0x7ffffff);
-    posref_ball_set_double(&head, out.head);
-    posref_ball_sub(&s, &s, &head, 320);
-    must(posref_ball_round(&out.tail, &s));
-    return out;
+    must(posref_ball_round(head, &s));
+    *head = bits_double((double_bits(*head) + (1u << 26)) & ~(uint64_t)0x7ffffff);
+    posref_ball_set_double(&t, *head);
+    posref_ball_sub(&s, &s, &t, 320);
+    must(posref_ball_round(tail, &s));
 }
 
 START_TEST(fixed_table)
@@ -78,11 +77,17 @@ END_TEST
 
 START_TEST(parts_table)
 {
-    for (int j = 0; j <= TURN_STEPS; j++) {
-        struct turn_parts want = parts_entry(j);
-        ck_assert(posref_turn_parts[j].head == want.head);
-        ck_assert(posref_turn_parts[j].tail == want.tail);
-        ck_assert_uint_eq(double_bits(want.head) & 0x7ffffff, 0);
+    for (int j = 0; j < TURN_STEPS; j++) {
+        const struct turn_parts *got = &posref_turn_parts[j];
+        double want[4];
+        split_sine(&want[0], &want[1], j);
+        split_sine(&want[2], &want[3], TURN_STEPS - j);
+        ck_assert(got->head[0][0] == want[0] && got->head[0][1] == want[2]);
+        ck_assert(got->head[1][0] == want[2] && got->head[1][1] == -want[0]);
+        ck_assert(got->tail[0][0] == want[1] && got->tail[0][1] == want[3]);
+        ck_assert(got->tail[1][0] == want[3] && got->tail[1][1] == -want[1]);
+        ck_assert_uint_eq(double_bits(want[0]) & 0x7ffffff, 0);
+        ck_assert_uint_eq(double_bits(want[2]) & 0x7ffffff, 0);
     }
 }
 END_TEST
@@ -109,22 +114,36 @@ START_TEST(two_pi)
 }
 END_TEST
 
-static int print_tables(void)
+static int print_fixed(void)
 {
     printf("/* SPDX-License-Identifier: Apache-2.0 */\n"
-           "/* Sines of multiples of 1/1024 turn. Written by tests/unit/test_turn_table --print, "
-           "which\n * checks it as well; see turn_impl.h. */\n#include \"turn_impl.h\"\n\n"
+           "/* Sines of multiples of 1/1024 turn to 127 bits. Written and checked by "
+           "tests/unit/test_turn_table\n * (--print-fixed); see turn_impl.h. */\n"
+           "#include \"turn_impl.h\"\n\n"
            "const struct turn_fixed posref_turn_fixed[TURN_STEPS + 1] = {\n");
     for (int j = 0; j <= TURN_STEPS; j++) {
         struct turn_fixed f = fixed_entry(j);
         printf("%s{0x%016llx, 0x%016llx},%s", j % 2 ? " " : "    ", (unsigned long long)f.high,
                (unsigned long long)f.low, j % 2 || j == TURN_STEPS ? "\n" : "");
     }
-    printf("};\n\nconst struct turn_parts posref_turn_parts[TURN_STEPS + 1] = {\n");
-    for (int j = 0; j <= TURN_STEPS; j++) {
-        struct turn_parts p = parts_entry(j);
-        printf("%s{%a, %a},%s", j % 2 ? " " : "    ", p.head, p.tail,
-               j % 2 || j == TURN_STEPS ? "\n" : "");
+    printf("};\n");
+    return 0;
+}
+
+static int print_parts(void)
+{
+    printf("/* SPDX-License-Identifier: Apache-2.0 */\n"
+           "/* Sine and cosine of multiples of 1/1024 turn, each as head and tail. Written and "
+           "checked by\n * tests/unit/test_turn_table (--print-parts); see turn_impl.h. */\n"
+           "#include \"turn_impl.h\"\n\n"
+           "#define ENTRY(s1, s2, c1, c2) \\\n"
+           "    {{{s1, c1}, {c1, -(s1)}}, {{s2, c2}, {c2, -(s2)}}}\n\n"
+           "const struct turn_parts posref_turn_parts[TURN_STEPS] = {\n");
+    for (int j = 0; j < TURN_STEPS; j++) {
+        double v[4];
+        split_sine(&v[0], &v[1], j);
+        split_sine(&v[2], &v[3], TURN_STEPS - j);
+        printf("    ENTRY(%a, %a, %a, %a),\n", v[0], v[1], v[2], v[3]);
     }
     printf("};\n");
     return 0;
@@ -132,8 +151,10 @@ static int print_tables(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--print") == 0)
-        return print_tables();
+    if (argc == 2 && strcmp(argv[1], "--print-fixed") == 0)
+        return print_fixed();
+    if (argc == 2 && strcmp(argv[1], "--print-parts") == 0)
+        return print_parts();
     Suite *suite = suite_create("turn_table");
     TCase *tcase = tcase_create("turn_table");
     suite_add_tcase(suite, tcase);
