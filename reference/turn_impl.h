@@ -19,11 +19,14 @@ struct turn_fixed {
 /* cos is the entry TURN_STEPS - j */
 extern const struct turn_fixed posref_turn_fixed[TURN_STEPS + 1];
 
-/* Each value as head, its leading 26 bits, and tail, the rest rounded to a double. Twice, so that
- * an odd quarter turn only changes which half is read: (sin, cos) and its derivative (cos, -sin). */
+/* (sin, cos) and its derivative 2 pi (cos, -sin) with respect to the turn; each value as head, its
+ * leading 26 bits, and tail, the rest rounded to a double. The third number lets an odd quarter
+ * turn read one place further: (cos, -sin) and 2 pi (-sin, -cos). */
 struct turn_parts {
-    double head[2][2];
-    double tail[2][2];
+    double head[3];
+    double tail[3];
+    double slope_head[3];
+    double slope_tail[3];
 };
 extern const struct turn_parts posref_turn_parts[TURN_STEPS];
 
@@ -38,7 +41,7 @@ extern const struct turn_parts posref_turn_parts[TURN_STEPS];
 /* Of a f + b g in posref_dd_rotate, relative to |a f| + |b g|; section 6. */
 #define TURN_ROTATE_ERROR 0x1.04p-103
 /* Of the quick phase, relative to the result; section 4. */
-#define TURN_QUICK_ERROR 0x1p-66
+#define TURN_QUICK_ERROR 0x1.4p-66
 
 /* a * b / 2^128 cut off, or up to 2 less. */
 static inline turn_u128 mul_high(turn_u128 a, turn_u128 b)

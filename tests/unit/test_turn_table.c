@@ -52,17 +52,36 @@ static struct turn_fixed fixed_entry(int j)
     return out;
 }
 
-/* *head: sin to 26 bits, *tail: the rest as a double. */
-static void split_sine(double *head, double *tail, int j)
+/* sin, or 2 pi sin when `slope`, as *head, 26 bits, and *tail, the rest as a double. */
+static void split_sine(double *head, double *tail, int j, bool slope)
 {
     struct posref_ball s;
     struct posref_ball t;
     sine(&s, j);
+    if (slope) {
+        posref_ball_pi(&t, 320);
+        posref_ball_mul(&s, &s, &t, 320);
+        posref_ball_scale2(&s, &s, 1);
+    }
     must(posref_ball_round(head, &s));
     *head = bits_double((double_bits(*head) + (1u << 26)) & ~(uint64_t)0x7ffffff);
     posref_ball_set_double(&t, *head);
     posref_ball_sub(&s, &s, &t, 320);
     must(posref_ball_round(tail, &s));
+}
+
+static struct turn_parts parts_entry(int j)
+{
+    double s[4];
+    double c[4];
+    split_sine(&s[0], &s[1], j, false);
+    split_sine(&s[2], &s[3], j, true);
+    split_sine(&c[0], &c[1], TURN_STEPS - j, false);
+    split_sine(&c[2], &c[3], TURN_STEPS - j, true);
+    return (struct turn_parts){{s[0], c[0], -s[0]},
+                               {s[1], c[1], -s[1]},
+                               {c[2], -s[2], -c[2]},
+                               {c[3], -s[3], -c[3]}};
 }
 
 START_TEST(fixed_table)
@@ -78,16 +97,15 @@ END_TEST
 START_TEST(parts_table)
 {
     for (int j = 0; j < TURN_STEPS; j++) {
+        struct turn_parts want = parts_entry(j);
         const struct turn_parts *got = &posref_turn_parts[j];
-        double want[4];
-        split_sine(&want[0], &want[1], j);
-        split_sine(&want[2], &want[3], TURN_STEPS - j);
-        ck_assert(got->head[0][0] == want[0] && got->head[0][1] == want[2]);
-        ck_assert(got->head[1][0] == want[2] && got->head[1][1] == -want[0]);
-        ck_assert(got->tail[0][0] == want[1] && got->tail[0][1] == want[3]);
-        ck_assert(got->tail[1][0] == want[3] && got->tail[1][1] == -want[1]);
-        ck_assert_uint_eq(double_bits(want[0]) & 0x7ffffff, 0);
-        ck_assert_uint_eq(double_bits(want[2]) & 0x7ffffff, 0);
+        for (int k = 0; k < 3; k++) {
+            ck_assert(got->head[k] == want.head[k]);
+            ck_assert(got->tail[k] == want.tail[k]);
+            ck_assert(got->slope_head[k] == want.slope_head[k]);
+            ck_assert(got->slope_tail[k] == want.slope_tail[k]);
+            ck_assert_uint_eq(double_bits(got->slope_head[k]) & 0x7ffffff, 0); /* 26 bits */
+        }
     }
 }
 END_TEST
@@ -133,17 +151,19 @@ static int print_fixed(void)
 static int print_parts(void)
 {
     printf("/* SPDX-License-Identifier: Apache-2.0 */\n"
-           "/* Sine and cosine of multiples of 1/1024 turn, each as head and tail. Written and "
-           "checked by\n * tests/unit/test_turn_table (--print-parts); see turn_impl.h. */\n"
+           "/* Sine, cosine and their slopes at multiples of 1/1024 turn, each as head and tail. "
+           "Written and\n * checked by tests/unit/test_turn_table (--print-parts); see "
+           "turn_impl.h. */\n"
            "#include \"turn_impl.h\"\n\n"
-           "#define ENTRY(s1, s2, c1, c2) \\\n"
-           "    {{{s1, c1}, {c1, -(s1)}}, {{s2, c2}, {c2, -(s2)}}}\n\n"
+           "/* sin, cos, 2 pi cos, 2 pi sin */\n"
+           "#define ENTRY(s, st, c, ct, u, ut, v, vt) \\\n"
+           "    {{s, c, -(s)}, {st, ct, -(st)}, {u, -(v), -(u)}, {ut, -(vt), -(ut)}}\n\n"
            "const struct turn_parts posref_turn_parts[TURN_STEPS] = {\n");
     for (int j = 0; j < TURN_STEPS; j++) {
-        double v[4];
-        split_sine(&v[0], &v[1], j);
-        split_sine(&v[2], &v[3], TURN_STEPS - j);
-        printf("    ENTRY(%a, %a, %a, %a),\n", v[0], v[1], v[2], v[3]);
+        struct turn_parts p = parts_entry(j);
+        printf("    ENTRY(%a, %a, %a, %a,\n          %a, %a, %a, %a),\n", p.head[0], p.tail[0],
+               p.head[1], p.tail[1], p.slope_head[0], p.slope_tail[0], -p.slope_head[1],
+               -p.slope_tail[1]);
     }
     printf("};\n");
     return 0;
