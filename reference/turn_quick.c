@@ -48,7 +48,8 @@ static inline lanes both(double x)
 #define SQUARE (TWO_PI * TWO_PI)
 
 /* (sin, cos) of the step moved by high + low turns, |high| <= 2^-11: true when the rounding test
- * decides both. */
+ * decides both. The order of the operations keeps the path from `high` to the result short: it is
+ * latency that this function costs. */
 static inline bool move(lanes *out, const struct turn_parts *step, unsigned odd, double high,
                         double low)
 {
@@ -56,32 +57,33 @@ static inline bool move(lanes *out, const struct turn_parts *step, unsigned odd,
     lanes tail = load(step->tail + odd);
     lanes slope_head = load(step->slope_head + odd);
     lanes slope_tail = load(step->slope_tail + odd);
+    lanes value = head + tail;
+    lanes slope = slope_head + slope_tail;
     /* high cut to 27 bits: its product with the 26 of slope_head is exact. */
     double first = bits_double(double_bits(high) & ~(uint64_t)0x3ffffff);
     double second = (high - first) + low;
-    double all = high + low;
-    double square = all * all;
+    double square = high * high;
+    /* (sin x - x) / x^3 and (cos x - 1) / x^2 in turns; the slope brings the missing 2 pi. */
     const lanes a1 = {-SQUARE / 6, -SQUARE / 2};
     const lanes a2 = {SQUARE * SQUARE / 120, SQUARE * SQUARE / 24};
     const lanes a3 = {-SQUARE * SQUARE * SQUARE / 5040, -SQUARE * SQUARE * SQUARE / 720};
-    lanes series = both(square) * (a1 + both(square) * (a2 + both(square) * a3));
-    double cos_less_1 = series[1];
-    double sin_less_angle = all * series[0]; /* over 2 pi, which the slope brings */
+    lanes series = (a1 + both(square) * a2) + both(square * square) * a3;
+    lanes curve = (value * both(square)) * both(series[1]) +
+                  (slope * both(high * square)) * both(series[0]);
     /* head + p is error-free: head is zero or the larger. */
     lanes p = slope_head * both(first);
     lanes sum = head + p;
-    lanes rest = p - (sum - head);
-    rest += ((tail + slope_tail * both(all)) + slope_head * both(second)) +
-            ((head + tail) * both(cos_less_1) + (slope_head + slope_tail) * both(sin_less_angle));
+    lanes rest = (p - (sum - head)) +
+                 ((tail + slope_tail * both(first)) + slope * both(second));
     lanes err = sum * both(TURN_QUICK_ERROR);
-    *out = sum + (rest + err);
-    lane_bits equal = *out == sum + (rest - err);
+    *out = sum + (curve + (rest + err));
+    lane_bits equal = *out == sum + (curve + (rest - err));
     return (equal[0] & equal[1]) != 0;
 }
 
 /* One pair for the integer position m, negated when position_sign is the sign bit. false:
  * undecided. */
-static inline bool quick_pair(double *cos_out, double *sin_out, const struct quick *q, uint32_t m,
+static inline bool quick_pair(double *cos_out, double *sin_out, const struct quick *q, uint64_t m,
                               uint64_t position_sign)
 {
     turn_u128 low = (turn_u128)q->limb[1] * m + (uint64_t)((turn_u128)q->limb[0] * m >> 64);
@@ -99,7 +101,8 @@ static inline bool quick_pair(double *cos_out, double *sin_out, const struct qui
     *sin_out = bits_double(double_bits(v[0]) ^ half ^ position_sign);
     *cos_out = bits_double(double_bits(v[1]) ^ half);
     /* Below 2^-43 turn too few bits are in view, but position 0 is exact as it stands. */
-    return decided && (near >= 1 << 21 || near < -(1 << 21) || m == 0);
+    bool in_view = (uint64_t)near + (1 << 21) > 1 << 22;
+    return decided & (in_view | (m == 0));
 }
 
 static bool careful_pair(double *cos_out, double *sin_out, const struct posref_turn *turn,
@@ -124,9 +127,11 @@ static inline bool one_pair(double *cos_out, double *sin_out, const struct quick
 {
     double size = fabs(position);
     if (quick && size <= POSREF_MAX_POSITION) {
-        int32_t m = (int32_t)size;
+        /* Adding 2^52 leaves the integer in the low bits. */
+        double shifted = size + 0x1p52;
+        uint64_t m = double_bits(shifted) & 0xffffffffu;
         uint64_t sign = position < 0 ? (uint64_t)1 << 63 : 0; /* not of -0 */
-        if ((double)m == size && quick_pair(cos_out, sin_out, quick, (uint32_t)m, sign))
+        if (shifted - 0x1p52 == size && quick_pair(cos_out, sin_out, quick, m, sign))
             return true;
     }
     return careful_pair(cos_out, sin_out, turn, position);
