@@ -129,6 +129,10 @@ bool oracle_judge_within(struct oracle_tally *t, struct oracle_case *c, struct o
 {
     if (out->state[k] != ORACLE_PENDING)
         return true;
+    if (arb_is_zero(exact)) {
+        oracle_judge_zero(t, c, out, k, false);
+        return true;
+    }
     double stored = out->data[k];
     int verdict = 0;
     struct range r;

@@ -103,7 +103,8 @@ bool oracle_judge_within(struct oracle_tally *t, struct oracle_case *c, struct o
 /* The stored bits must be those of `copied`. */
 void oracle_judge_copy(struct oracle_tally *t, struct oracle_case *c, struct oracle_tensor *out,
                        int64_t k, double copied);
-/* An exact zero whose sign is fixed by the rule of design.md. */
+/* An exact zero: +0, or -0 when every term of the sum is -0 (design.md). The two judges above take
+ * an exact zero for +0. */
 void oracle_judge_zero(struct oracle_tally *t, struct oracle_case *c, struct oracle_tensor *out,
                        int64_t k, bool negative);
 
@@ -149,5 +150,13 @@ bool oracle_read_json(struct oracle_case *c, const char *text, size_t length);
 /* Runs PROGRAM eval ARGS... (argv as execv takes it), adds the spec and outputs that it prints.
  * Returns its exit code, or -1 with c->error. */
 int oracle_run_eval(struct oracle_case *c, char *const argv[]);
+/* A posref database, read-only. Ids in order; a suite of NULL means all vectors. */
+struct oracle_db;
+struct oracle_db *oracle_db_open(const char *path, const char *suite, char error[256]);
+void oracle_db_close(struct oracle_db *db);
+int64_t oracle_db_count(const struct oracle_db *db);
+/* Vector number `at`: spec, inputs and outputs from the tensors as stored, and *c's outputs held
+ * against the stored JSON, bit by bit. False with c->error. */
+bool oracle_db_case(struct oracle_db *db, int64_t at, struct oracle_case *c);
 
 #endif

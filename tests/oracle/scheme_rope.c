@@ -35,6 +35,23 @@ static bool factor_unit(void *ctx, slong prec)
     return oracle_judge(r->tally, r->c, r->factor, 0, r->one, prec);
 }
 
+/* 1, -1, or 0: not known yet. sin 0 counts as +0. */
+static int sign_of(const arb_t x)
+{
+    return arb_is_nonnegative(x) ? 1 : arb_is_negative(x) ? -1 : 0;
+}
+
+/* a cos +- b sin = 0 exactly: -0 iff both terms are -0 by the signs of their factors. */
+static bool judge_zero(struct rope *r, int64_t at, double a, double b, bool minus)
+{
+    int c = sign_of(r->c_arb), s = sign_of(r->s_arb);
+    if (c == 0 || s == 0)
+        return false;
+    bool first = (signbit(a) != 0) != (c < 0), second = (signbit(b) != 0) != (s < 0);
+    oracle_judge_zero(r->tally, r->c, r->y, at, first && second != minus);
+    return true;
+}
+
 /* One of the two outputs of a pair: a cos +- b sin. */
 static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool minus, slong prec)
 {
@@ -46,6 +63,8 @@ static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool m
         arb_sub(r->one, r->one, r->two, prec);
     else
         arb_add(r->one, r->one, r->two, prec);
+    if (arb_is_zero(r->one))
+        return judge_zero(r, at, a, b, minus);
     return oracle_judge(r->tally, r->c, r->y, at, r->one, prec);
 }
 
