@@ -2,7 +2,9 @@
 /* Certifies every stored value of a database: each is the correct rounding of the exact value of
  * the paper's formula, or is listed. Workers are processes, each with its own connection.
  *
- *   certify DATABASE [SUITE] [-j N]     exit 0: everything certified; 1: not; 3: could not run */
+ *   certify DATABASE [SUITE] [-j N] [-i ID]
+ *
+ * Exit status 0: everything certified; 1: not; 3: could not run. */
 #include "oracle.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 #define MAX_WORKERS 64
 
 struct options {
-    const char *path, *suite;
+    const char *path, *suite, *id;
     int n_workers;
 };
 
@@ -65,7 +67,7 @@ static int work(const struct options *o, int k, int to)
 {
     char error[256];
     struct oracle_tally tally;
-    struct oracle_db *db = oracle_db_open(o->path, o->suite, error);
+    struct oracle_db *db = oracle_db_open(o->path, o->suite, o->id, error);
     if (!db)
         return 3;
     oracle_tally_init(&tally);
@@ -74,6 +76,8 @@ static int work(const struct options *o, int k, int to)
         oracle_case_init(&c, "?");
         oracle_db_case(db, at, &c);
         oracle_case_judge(&tally, &c);
+        if (!c.error[0] && !oracle_db_json(db, at, &c))
+            oracle_tally_mismatch(&tally, "%s: %s", c.id, c.error);
         oracle_case_clear(&c);
     }
     oracle_db_close(db);
@@ -140,6 +144,8 @@ static bool read_options(struct options *o, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-j") == 0 && i + 1 < argc)
             o->n_workers = (int)strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "-i") == 0 && i + 1 < argc)
+            o->id = argv[++i];
         else if (n_words++ == 0)
             o->path = argv[i];
         else
@@ -155,11 +161,11 @@ int main(int argc, char **argv)
     struct oracle_tally sum;
     char error[256];
     if (!read_options(&o, argc, argv)) {
-        fputs("usage: certify DATABASE [SUITE] [-j N]\n", stderr);
+        fputs("usage: certify DATABASE [SUITE] [-j N] [-i ID]\n", stderr);
         return 2;
     }
     double began = seconds_now();
-    struct oracle_db *db = oracle_db_open(o.path, o.suite, error);
+    struct oracle_db *db = oracle_db_open(o.path, o.suite, o.id, error);
     if (!db) {
         fprintf(stderr, "certify: %s\n", error);
         return 3;

@@ -150,13 +150,16 @@ bool oracle_read_json(struct oracle_case *c, const char *text, size_t length);
 /* Runs PROGRAM eval ARGS... (argv as execv takes it), adds the spec and outputs that it prints.
  * Returns its exit code, or -1 with c->error. */
 int oracle_run_eval(struct oracle_case *c, char *const argv[]);
-/* A posref database, read-only. Ids in order; a suite of NULL means all vectors. */
+/* A posref database, read-only: the vectors of a suite (NULL: all), or the one with that id (NULL:
+ * any), in the order of ids. NULL and error when there is none. */
 struct oracle_db;
-struct oracle_db *oracle_db_open(const char *path, const char *suite, char error[256]);
+struct oracle_db *oracle_db_open(const char *path, const char *suite, const char *id,
+                                 char error[256]);
 void oracle_db_close(struct oracle_db *db);
 int64_t oracle_db_count(const struct oracle_db *db);
-/* Vector number `at`: spec, inputs and outputs from the tensors as stored, and *c's outputs held
- * against the stored JSON, bit by bit. False with c->error. */
+/* Vector number `at`: spec, inputs and outputs from the tensors as stored. False with c->error. */
 bool oracle_db_case(struct oracle_db *db, int64_t at, struct oracle_case *c);
+/* Whether the stored JSON reads back to the same spec and the same bits. False with c->error. */
+bool oracle_db_json(struct oracle_db *db, int64_t at, struct oracle_case *c);
 
 #endif

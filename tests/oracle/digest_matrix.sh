@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the digest program with every compiler, optimisation level, libc and architecture at hand,
+# runs each on one case list, and requires the same digests from all of them.
+#
+#   digest_matrix.sh OUT CASES EXPECTED SOURCE...
+#
+# What is not installed is skipped aloud. PART=N/M runs every M-th combination from the N-th on.
+# Exit 1: digests differ, or fewer than two combinations could run.
+set -uo pipefail
+
+out=$1 cases=$2 expected=$3
+shift 3
+mkdir -p "$out"
+flags=(-std=c17 -ffp-contract=off -D_GNU_SOURCE -I.)
+ran=0 failed=0 skipped=0
+
+# Prints NAME COMMAND... of one combination a line.
+combinations() {
+    local compiler
+    for compiler in gcc clang; do
+        echo "$compiler-O0 $compiler -O0"
+        echo "$compiler-O2 $compiler -O2"
+        echo "$compiler-O3-native $compiler -O3 -march=native"
+    done
+    echo "gcc-O2-unsigned-char gcc -O2 -funsigned-char"
+    echo "musl-O2-static musl-gcc -O2 -static"
+    echo "musl-O3-native-static musl-gcc -O3 -march=native -static"
+    echo "aarch64-O2-static aarch64-linux-gnu-gcc -O2 -static"
+    echo "aarch64-O3-static aarch64-linux-gnu-gcc -O3 -static"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    printf 'skip    %-24s %s\n' "$1" "$2"
+}
+
+# try NAME COMMAND... with ${runner[@]} in front of the program
+try() {
+    local name=$1 program=$out/$1 began=$SECONDS
+    shift
+    if ! "$@" "${flags[@]}" -o "$program" "${sources[@]}" -lm 2>"$program.log"; then
+        failed=$((failed + 1))
+        echo "not ok  $name: does not build: $(grep -m 1 error "$program.log")"
+        return
+    fi
+    if ! "${runner[@]}" "$program" "$cases" >"$program.digests"; then
+        failed=$((failed + 1))
+        echo "not ok  $name: does not run"
+        return
+    fi
+    ran=$((ran + 1))
+    if cmp -s "$program.digests" "$expected"; then
+        printf 'ok      %-24s %s (%d s)\n' "$name" \
+            "$(tr '\n' ' ' <"$program.digests" | cut -c 1-150)" $((SECONDS - began))
+    else
+        failed=$((failed + 1))
+        echo "not ok  $name: other digests than $expected"
+        diff "$expected" "$program.digests" | sed 's/^/        /'
+    fi
+}
+
+sources=("$@")
+number=0
+while read -r name compiler options; do
+    number=$((number + 1))
+    if [ -n "${PART:-}" ] && [ $((number % ${PART#*/})) -ne $((${PART%/*} % ${PART#*/})) ]; then
+        continue
+    fi
+    runner=(env)
+    case $name in
+    aarch64*)
+        runner=("$(command -v qemu-aarch64-static || command -v qemu-aarch64 || true)")
+        if [ -z "${runner[0]}" ]; then
+            skip "$name" "needs qemu-aarch64 (apt install qemu-user)"
+            continue
+        fi
+        ;;
+    esac
+    if ! command -v "$compiler" >/dev/null; then
+        skip "$name" "needs $compiler"
+    else
+        # The options are words on purpose.
+        # shellcheck disable=SC2086
+        try "$name" "$compiler" $options
+    fi
+done < <(combinations)
+echo "digest-matrix: $ran combinations agree or were compared, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$ran" -ge 2 ]
