@@ -87,8 +87,9 @@ static void note_distance(struct oracle_tally *t, const struct oracle_case *c,
     arf_div(a, arf_cmp(a, b) < 0 ? a : b, gap, 64, ARF_RND_NEAR);
     double ulp = arf_get_d(a, ARF_RND_NEAR);
     if (arb_is_exact(x)) {
+        arf_set_d(b, out->data[k]);
         t->n_ties += ulp == 0;
-        t->n_exact += ulp == 0.5;
+        t->n_exact += arf_equal(b, arb_midref(x)) != 0;
     } else if (ulp < t->nearest_ulp) {
         t->nearest_ulp = ulp;
         snprintf(t->nearest_at, sizeof t->nearest_at, "%s %s[%lld]", c->id, out->name,
