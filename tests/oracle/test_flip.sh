@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # certify can fail: for each kind of output (scheme, op, tensor) the lowest bit of one value of one
-# vector is flipped in a copy of the database, and certify must name exactly that value, and that the
-# vector's JSON no longer says the same.
+# vector is flipped in a copy of the database, and certify must name exactly that value, and that
+# the vector's JSON no longer says the same.
 #
-#   test_flip.sh DATABASE CERTIFY FLIP
+#   test_flip.sh [DATABASE]      default: core
 set -euo pipefail
 
-db=$1 certify=$2 flip=$3
+db=${1:-$BUILD/suites/core.db} certify=$BUILD/certify flip=$BUILD/tests/oracle/flip
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 last=none
@@ -31,7 +31,7 @@ while IFS='|' read -r scheme op name id count _; do
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "$scheme $op $name: exit status $status, and not the one report of $id ${name}[$index]:"
+        echo "$scheme $op: exit status $status, and not the one report of $id ${name}[$index]:"
         cat "$work/log"
     fi
 done < <(sqlite3 "$db" "$kinds")
