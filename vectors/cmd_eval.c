@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* posref eval KEY=VALUE...: evaluates one encoding; JSON on stdout. */
 #include "vectors/commands.h"
+#include "vectors/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,12 @@ static enum posref_status set_argument(struct posref_request *request, char *arg
     if (!equals || equals == argument)
         return posref_fail(err, POSREF_BAD_INPUT, argument, "not KEY=VALUE");
     *equals = '\0';
-    return posref_request_set(request, argument, equals + 1, arena, err);
+    if (equals[1] != '@')
+        return posref_request_set(request, argument, equals + 1, arena, err);
+    struct posref_tensor tensor;
+    enum posref_status status =
+        posref_safetensors_read_input(&tensor, argument, equals + 2, arena, err);
+    return status == POSREF_OK ? posref_request_add(request, &tensor, err) : status;
 }
 
 static enum posref_status answer(struct posref_buffer *out, int argc, char **argv,

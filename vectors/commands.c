@@ -36,13 +36,21 @@ int posref_write_out(const char *command, const struct posref_buffer *out)
 
 int posref_cmd_version(int argc, char **argv)
 {
-    (void)argc, (void)argv;
-    puts("posref " POSREF_VERSION);
+    if (posref_wants_help(argc, argv))
+        puts("usage: posref version\n\nPrints the program's version.\n\n"
+             "Example:\n  posref version");
+    else
+        puts("posref " POSREF_VERSION);
     return POSREF_EXIT_OK;
 }
 
 const struct posref_command posref_vectors_commands[] = {
     {"eval", "evaluate one encoding; JSON on stdout", posref_cmd_eval},
+    {"generate", "write the golden database", posref_cmd_generate},
+    {"verify", "check a database against the published digests", posref_cmd_verify},
+    {"suites", "suites, versions, counts, digests", posref_cmd_suites},
+    {"list", "vectors that match KEY=VALUE..., one id a line", posref_cmd_list},
+    {"show", "one vector, by its id", posref_cmd_show},
     {"version", "the program's version", posref_cmd_version},
     {NULL, NULL, NULL},
 };

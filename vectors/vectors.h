@@ -159,12 +159,36 @@ struct posref_vector {
     const char *source;       /* provenance: paper, or owner/repo:path */
 };
 
+/* {"id", "suite", "op", "spec", "flags", "source", without the closing brace: what lists show. */
+void posref_vector_head_json(struct posref_buffer *out, const struct posref_vector *vector);
+/* The whole vector, as it is stored and served: the head, then "inputs" and, when asked for,
+ * "outputs"; ends with a newline. */
+void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
+                        bool answers);
+
+/* Called now and then while vectors are made. NULL is fine everywhere. */
+typedef void posref_progress(void *ctx, size_t n_done, size_t n_total);
+/* For commands: one line on stderr that counts, when stderr is a terminal. ctx is unused. */
+void posref_progress_terminal(void *ctx, size_t n_done, size_t n_total);
+
+/* Makes every vector of the suite (and the smaller ones) on n_workers threads (0: one a core) and
+ * writes the database to `path`: a temporary file beside it, synced, then renamed. A generator that
+ * is killed leaves the old file or none. */
+POSREF_MUST_USE enum posref_status posref_generate(const char *path, const char *suite,
+                                                   int n_workers, posref_progress *progress,
+                                                   void *ctx, struct posref_error *err);
+
 struct posref_db;
 
 /* Opens read-only and immutable. NULL path: --db's default rule ($POSREF_DB, else the XDG cache
  * directory), generating a missing core database there first. Errors name the file. */
 POSREF_MUST_USE enum posref_status posref_db_open(struct posref_db **out, const char *path,
                                                   struct posref_error *err);
+/* The same, with progress while a missing database is generated. */
+POSREF_MUST_USE enum posref_status posref_db_open_progress(struct posref_db **out,
+                                                           const char *path,
+                                                           posref_progress *progress, void *ctx,
+                                                           struct posref_error *err);
 void posref_db_close(struct posref_db *db); /* NULL is fine. One db handle per thread. */
 
 struct posref_suite_info {
@@ -176,8 +200,8 @@ POSREF_MUST_USE enum posref_status posref_db_suites(struct posref_db *db,
                                                     struct posref_suite_info *out, size_t *n,
                                                     struct posref_error *err);
 
-/* A filter: KEY=VALUE conditions, all of which must hold: any spec field, op, id (a prefix), flag,
- * suite. `after` starts behind that id (keyset paging). Rows come in id order. */
+/* A filter: KEY=VALUE conditions, all of which must hold: any spec field, op, id (a prefix), flag.
+ * `suite` is NAME[@VERSION], NULL for all vectors. `after` starts behind that id (keyset paging). Rows come in id order. */
 struct posref_filter;
 struct posref_filter *posref_filter_new(void);
 void posref_filter_free(struct posref_filter *filter);

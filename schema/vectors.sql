@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The database of golden vectors. Written once by `posref generate` (a temporary file, then a
+-- rename), read-only and immutable for everyone else. docs/formats.md explains the content.
+PRAGMA application_id = 1886352230; -- "posf"
+PRAGMA user_version = 1;            -- the version of this schema
+
+CREATE TABLE suite (
+    rank        INTEGER PRIMARY KEY,  -- 0 is the smallest; a suite holds every suite before it
+    name        TEXT NOT NULL UNIQUE,
+    version     TEXT NOT NULL,
+    digest      TEXT NOT NULL,        -- SHA-256 over the digests and ids of its vectors
+    n_vectors   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE vector (
+    n       INTEGER PRIMARY KEY,      -- in the order of ids
+    id      TEXT NOT NULL UNIQUE,
+    suite   INTEGER NOT NULL REFERENCES suite (rank),
+    op      TEXT NOT NULL,
+    spec    TEXT NOT NULL,            -- key=value text, every field
+    flags   TEXT NOT NULL,            -- sorted, separated by spaces
+    source  TEXT NOT NULL,
+    sha256  TEXT NOT NULL             -- of its canonical text
+) STRICT;
+
+-- What filters ask for: every spec field with a value, each flag (key "flag") and the op.
+CREATE TABLE attribute (
+    key     TEXT NOT NULL,
+    value   TEXT NOT NULL,
+    vector  INTEGER NOT NULL REFERENCES vector (n),
+    PRIMARY KEY (key, value, vector)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tensor (
+    vector  INTEGER NOT NULL REFERENCES vector (n),
+    output  INTEGER NOT NULL,         -- 0: input, 1: golden output
+    place   INTEGER NOT NULL,         -- order among them
+    name    TEXT NOT NULL,
+    dtype   TEXT NOT NULL,
+    shape   TEXT NOT NULL,            -- "4,2,128"; "" for a scalar
+    data    BLOB NOT NULL,            -- little-endian, row major
+    PRIMARY KEY (vector, output, place)
+) STRICT, WITHOUT ROWID;
+
+-- A vector as JSON, ready to send, with and without its outputs.
+CREATE TABLE document (
+    vector  INTEGER NOT NULL REFERENCES vector (n),
+    answers INTEGER NOT NULL,         -- 1: with outputs
+    sha256  TEXT NOT NULL,            -- of the JSON
+    json    BLOB NOT NULL,
+    PRIMARY KEY (vector, answers)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The open database, shared by the db_*.c files. Private to vectors/. */
+#ifndef POSREF_DB_H
+#define POSREF_DB_H
+
+#include "vectors/vectors.h"
+
+#include <sqlite3.h>
+
+#define POSREF_DB_APPLICATION 1886352230 /* as in schema/vectors.sql; a test compares */
+#define POSREF_DB_SCHEMA 1
+
+struct posref_db {
+    sqlite3 *sqlite;
+    sqlite3_stmt *tensors, *document, *one; /* prepared on first use */
+    char tail[64];                          /* of its path, for messages */
+};
+
+/* POSREF_IO with SQLite's message. */
+POSREF_MUST_USE enum posref_status posref_db_fail(struct posref_db *db, struct posref_error *err);
+/* Prepares into *statement unless it is there already; resets it. */
+POSREF_MUST_USE enum posref_status posref_db_prepare(struct posref_db *db,
+                                                     sqlite3_stmt **statement, const char *sql,
+                                                     struct posref_error *err);
+/* The rank of NAME[@VERSION]; NULL: the largest suite. */
+POSREF_MUST_USE enum posref_status posref_db_rank(struct posref_db *db, int *rank,
+                                                  const char *suite, struct posref_error *err);
+/* Ends a SELECT on vector v with the filter's conditions and binds them from parameter `first`. */
+void posref_filter_where(struct posref_buffer *sql, const struct posref_filter *filter);
+void posref_filter_bind(sqlite3_stmt *statement, int first, const struct posref_filter *filter);
+
+/* The columns that posref_db_row reads: SELECT these FROM vector v JOIN suite s. */
+#define POSREF_DB_COLUMNS "v.n, v.id, s.name, v.op, v.spec, v.flags, v.source, v.sha256"
+#define POSREF_DB_FROM " FROM vector v JOIN suite s ON s.rank = v.suite "
+/* The row of a statement over POSREF_DB_COLUMNS as a vector with its tensors. */
+POSREF_MUST_USE enum posref_status posref_db_row(struct posref_db *db, struct posref_vector *out,
+                                                 sqlite3_stmt *row,
+                                                 const struct posref_arena *arena,
+                                                 struct posref_error *err);
+
+#endif

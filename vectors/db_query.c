@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to the database: vectors that match, one vector, its stored JSON. */
+#include "vectors/db.h"
+
+#include <string.h>
+
+#define MAX_SQL_BYTES 16384
+
+/* SELECT `columns` of the matching vectors in id order, bound and ready to step. */
+static enum posref_status select_vectors(struct posref_db *db, sqlite3_stmt **out,
+                                         const char *columns, const struct posref_filter *filter,
+                                         const char *suite, const char *after, int64_t limit,
+                                         struct posref_error *err)
+{
+    int rank;
+    enum posref_status status = posref_db_rank(db, &rank, suite, err);
+    if (status != POSREF_OK)
+        return status;
+    struct posref_buffer sql;
+    posref_buffer_init(&sql, MAX_SQL_BYTES);
+    posref_buffer_printf(&sql, "SELECT %s" POSREF_DB_FROM "WHERE v.suite <= ? AND v.id > ?",
+                         columns);
+    posref_filter_where(&sql, filter);
+    posref_buffer_text(&sql, " ORDER BY v.id LIMIT ?");
+    *out = NULL;
+    status = sql.failed ? posref_fail(err, POSREF_NO_MEMORY, db->tail, "no memory")
+                        : posref_db_prepare(db, out, sql.data, err);
+    posref_buffer_clear(&sql);
+    if (status != POSREF_OK)
+        return status;
+    sqlite3_bind_int(*out, 1, rank);
+    sqlite3_bind_text(*out, 2, after ? after : "", -1, SQLITE_STATIC);
+    posref_filter_bind(*out, 3, filter);
+    sqlite3_bind_int64(*out, sqlite3_bind_parameter_count(*out), limit < 0 ? -1 : limit);
+    return POSREF_OK;
+}
+
+enum posref_status posref_db_each(struct posref_db *db, const struct posref_filter *filter,
+                                  const char *suite, const char *after, int64_t limit,
+                                  bool (*visit)(void *ctx, const struct posref_vector *vector),
+                                  void *ctx, struct posref_error *err)
+{
+    sqlite3_stmt *rows;
+    enum posref_status status =
+        select_vectors(db, &rows, POSREF_DB_COLUMNS, filter, suite, after, limit, err);
+    if (status != POSREF_OK)
+        return status;
+    struct posref_heap *heap = posref_heap_new(0);
+    if (!heap)
+        status = posref_fail(err, POSREF_NO_MEMORY, db->tail, "no memory");
+    int code;
+    while (status == POSREF_OK && (code = sqlite3_step(rows)) != SQLITE_DONE) {
+        struct posref_vector vector;
+        if (code != SQLITE_ROW) {
+            status = posref_db_fail(db, err);
+            break;
+        }
+        posref_heap_reset(heap);
+        struct posref_arena arena = posref_heap_arena(heap);
+        status = posref_db_row(db, &vector, rows, &arena, err);
+        if (status == POSREF_OK && !visit(ctx, &vector))
+            break;
+    }
+    sqlite3_finalize(rows);
+    posref_heap_free(heap);
+    return status;
+}
+
+enum posref_status posref_db_ids(struct posref_db *db, const struct posref_filter *filter,
+                                 const char *suite, const char *after, int64_t limit,
+                                 bool (*visit)(void *ctx, const char *id), void *ctx,
+                                 struct posref_error *err)
+{
+    sqlite3_stmt *rows;
+    enum posref_status status = select_vectors(db, &rows, "v.id", filter, suite, after, limit, err);
+    if (status != POSREF_OK)
+        return status;
+    int code;
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW)
+        if (!visit(ctx, (const char *)sqlite3_column_text(rows, 0)))
+            break;
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        status = posref_db_fail(db, err);
+    sqlite3_finalize(rows);
+    return status;
+}
+
+enum posref_status posref_db_get(struct posref_db *db, const char *id, struct posref_vector *out,
+                                 bool *found, const struct posref_arena *arena,
+                                 struct posref_error *err)
+{
+    enum posref_status status = posref_db_prepare(
+        db, &db->one, "SELECT " POSREF_DB_COLUMNS POSREF_DB_FROM "WHERE v.id = ?", err);
+    if (status != POSREF_OK)
+        return status;
+    sqlite3_bind_text(db->one, 1, id, -1, SQLITE_STATIC);
+    int code = sqlite3_step(db->one);
+    if (code == SQLITE_ROW)
+        status = posref_db_row(db, out, db->one, arena, err);
+    else if (code != SQLITE_DONE)
+        status = posref_db_fail(db, err);
+    sqlite3_reset(db->one);
+    sqlite3_clear_bindings(db->one);
+    if (status == POSREF_OK)
+        *found = code == SQLITE_ROW;
+    return status;
+}
+
+enum posref_status posref_db_json(struct posref_db *db, const char *id, bool answers,
+                                  const char **json, size_t *length, char sha256[65], bool *found,
+                                  struct posref_error *err)
+{
+    enum posref_status status = posref_db_prepare(
+        db, &db->document,
+        "SELECT d.json, d.sha256 FROM vector v JOIN document d ON d.vector = v.n "
+        "WHERE v.id = ? AND d.answers = ?",
+        err);
+    if (status != POSREF_OK)
+        return status;
+    /* The statement stays on its row: that is what lends the bytes. */
+    sqlite3_bind_text(db->document, 1, id, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int(db->document, 2, answers);
+    int code = sqlite3_step(db->document);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return posref_db_fail(db, err);
+    *found = code == SQLITE_ROW;
+    if (*found) {
+        *json = sqlite3_column_blob(db->document, 0);
+        *length = (size_t)sqlite3_column_bytes(db->document, 0);
+        snprintf(sha256, 65, "%s", (const char *)sqlite3_column_text(db->document, 1));
+    }
+    return POSREF_OK;
+}

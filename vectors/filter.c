@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters: KEY=VALUE conditions on vectors, turned into SQL over the attribute table. */
+#include "vectors/db.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CONDITIONS 64
+#define MAX_VALUE 256
+
+struct condition {
+    char key[48];
+    char value[MAX_VALUE];
+};
+
+struct posref_filter {
+    struct condition item[MAX_CONDITIONS];
+    int n;
+};
+
+struct posref_filter *posref_filter_new(void)
+{
+    return calloc(1, sizeof(struct posref_filter));
+}
+
+void posref_filter_free(struct posref_filter *filter)
+{
+    free(filter);
+}
+
+static enum posref_status unknown_key(const char *key, struct posref_error *err)
+{
+    const char *names[POSREF_N_FIELDS + 4] = {"op", "id", "flag"};
+    for (int f = 0; f < POSREF_N_FIELDS; f++)
+        names[3 + f] = posref_field_def((enum posref_field)f)->name;
+    const char *near = posref_nearest(key, names);
+    if (near)
+        return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key; did you mean %s?", near);
+    return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key");
+}
+
+/* The value as it is stored: base=1e4 finds base=10000. */
+static enum posref_status canonical_value(char out[MAX_VALUE], const char *key, const char *value,
+                                          struct posref_error *err)
+{
+    struct posref_spec spec;
+    struct posref_buffer text;
+    int field = posref_field_find(key);
+    posref_spec_init(&spec);
+    enum posref_status status = posref_spec_set(&spec, key, value, err);
+    if (status != POSREF_OK)
+        return status;
+    posref_buffer_init(&text, MAX_VALUE);
+    posref_field_text(&text, &spec, (enum posref_field)field);
+    snprintf(out, MAX_VALUE, "%s", text.data ? text.data : "");
+    posref_buffer_clear(&text);
+    return POSREF_OK;
+}
+
+enum posref_status posref_filter_add(struct posref_filter *filter, const char *key,
+                                     const char *value, struct posref_error *err)
+{
+    struct condition condition = {{0}, {0}};
+    if (filter->n == MAX_CONDITIONS)
+        return posref_fail(err, POSREF_BAD_INPUT, key, "more than %d conditions", MAX_CONDITIONS);
+    if (strlen(value) >= MAX_VALUE)
+        return posref_fail(err, POSREF_BAD_INPUT, key, "value longer than %d bytes", MAX_VALUE - 1);
+    bool plain = strcmp(key, "id") == 0 || strcmp(key, "flag") == 0;
+    if (strcmp(key, "op") == 0) {
+        if (posref_op_find(value) < 0)
+            return posref_fail(err, POSREF_BAD_INPUT, key, "'%.40s' is no op", value);
+        plain = true;
+    }
+    if (!plain && posref_field_find(key) < 0)
+        return unknown_key(key, err);
+    snprintf(condition.key, sizeof condition.key, "%s", key);
+    enum posref_status status = POSREF_OK;
+    if (plain)
+        snprintf(condition.value, sizeof condition.value, "%s", value);
+    else
+        status = canonical_value(condition.value, key, value, err);
+    if (status == POSREF_OK)
+        filter->item[filter->n++] = condition;
+    return status;
+}
+
+void posref_filter_where(struct posref_buffer *sql, const struct posref_filter *filter)
+{
+    for (int i = 0; filter && i < filter->n; i++) {
+        if (strcmp(filter->item[i].key, "id") == 0)
+            posref_buffer_text(sql, " AND substr(v.id, 1, length(?)) = ?");
+        else
+            posref_buffer_text(sql, " AND EXISTS (SELECT 1 FROM attribute a WHERE a.key = ? AND "
+                                    "a.value = ? AND a.vector = v.n)");
+    }
+}
+
+void posref_filter_bind(sqlite3_stmt *statement, int first, const struct posref_filter *filter)
+{
+    for (int i = 0; filter && i < filter->n; i++) {
+        const struct condition *condition = &filter->item[i];
+        bool id = strcmp(condition->key, "id") == 0;
+        sqlite3_bind_text(statement, first++, id ? condition->value : condition->key, -1,
+                          SQLITE_STATIC);
+        sqlite3_bind_text(statement, first++, condition->value, -1, SQLITE_STATIC);
+    }
+}
