@@ -22,13 +22,15 @@ static void print_help(void)
                def->default_text ? def->default_text : "");
     }
     printf("Inputs:\n"
-           "  positions, q_positions, k_positions   0,1,7  0..15  0..60/4  1:2:3,4:5:6  grid:2:3:4\n"
+           "  positions, q_positions, k_positions   0,1,7  0..15  0..60/4  1:2:3,4:5:6\n"
+           "                                        grid:2:3:4\n"
            "  x, logits                             flat values, row major\n"
            "  KEY=@FILE[:TENSOR]                    from a safetensors file\n"
            "  op                                    only this op's outputs\n"
            "Numbers: decimals, hex floats (0x1.8p1), bits (3ff0000000000000; all-decimal digits\n"
            "need the prefix bits:).\n"
-           "Limits: %d positions, dim %d, %d heads, %d output elements, |position| <= 2147483647.\n\n"
+           "Limits: %d positions, dim %d, %d heads, %d output elements,\n"
+           "|position| <= 2147483647.\n\n"
            "Example:\n"
            "  posref eval scheme=rope dim=4 pairing=interleaved positions=1 x=1,0.5,-0.5,1.5\n",
            POSREF_MAX_POSITIONS, POSREF_MAX_DIM, POSREF_MAX_HEADS, POSREF_MAX_OUTPUT_ELEMENTS);

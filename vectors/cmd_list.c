@@ -6,7 +6,8 @@
 
 static void print_help(void)
 {
-    puts("usage: posref list [KEY=VALUE...] [--suite NAME[@VERSION]] [--format text|json] [--db FILE]\n"
+    puts("usage: posref list [KEY=VALUE...] [--suite NAME[@VERSION]] [--format text|json]\n"
+         "                   [--db FILE]\n"
          "\n"
          "Lists the vectors for which every condition holds, one id a line. KEY is any field of a\n"
          "spec, op, flag, or id (then VALUE is how the id begins). Nothing that matches is an\n"

@@ -9,14 +9,15 @@ static void print_help(void)
 {
     puts("usage: posref show ID [--format json|text|safetensors] [--db FILE]\n"
          "\n"
-         "Prints one golden vector: spec, inputs, outputs, flags, source. safetensors holds inputs\n"
-         "and outputs as they are, bit for bit; redirect it to a file.\n"
+         "Prints one golden vector: spec, inputs, outputs, flags, source. safetensors holds\n"
+         "inputs and outputs as they are, bit for bit; redirect it to a file.\n"
          "\n"
          "Example:\n"
          "  posref show rope/half/none/d4-b1e4/near --format text");
 }
 
-static void add_rows(struct posref_buffer *out, const char *role, const struct posref_tensor *tensor)
+static void add_rows(struct posref_buffer *out, const char *role,
+                     const struct posref_tensor *tensor)
 {
     posref_buffer_printf(out, "%s %s [", role, tensor->name);
     for (int axis = 0; axis < tensor->rank; axis++)

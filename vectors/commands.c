@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of this room, and how a command reports a failure. */
 #include "vectors/commands.h"
+#include "vectors/stored.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +31,8 @@ int posref_write_out(const char *command, const struct posref_buffer *out)
     if (fwrite(out->data, 1, out->length, stdout) == out->length && fflush(stdout) == 0)
         return POSREF_EXIT_OK;
     struct posref_error err = {{0}, {0}};
-    enum posref_status status = posref_fail(&err, POSREF_IO, "stdout", "%s", strerror(errno));
+    enum posref_status status = posref_fail(&err, POSREF_IO, "stdout", "%s",
+                                            posref_errno_text(errno));
     return posref_report_error(command, status, &err);
 }
 

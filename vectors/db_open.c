@@ -91,10 +91,13 @@ static enum posref_status open_path(struct posref_db **out, const char *path,
     posref_buffer_init(&uri, 1 << 16);
     add_uri(&uri, path);
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-    enum posref_status status =
-        uri.failed ? posref_fail(err, POSREF_BAD_INPUT, tail, "the path is too long")
-        : sqlite3_open_v2(uri.data, &db->sqlite, flags, NULL) == SQLITE_OK ? check_kind(db, err)
-                                                                           : posref_db_fail(db, err);
+    enum posref_status status;
+    if (uri.failed)
+        status = posref_fail(err, POSREF_BAD_INPUT, tail, "the path is too long");
+    else if (sqlite3_open_v2(uri.data, &db->sqlite, flags, NULL) != SQLITE_OK)
+        status = posref_db_fail(db, err);
+    else
+        status = check_kind(db, err);
     posref_buffer_clear(&uri);
     if (status == POSREF_OK)
         *out = db;

@@ -77,10 +77,11 @@ static enum posref_status parse_values(struct posref_tensor *out, const char *te
     for (const char *at = text; *at; at++)
         n += *at == ',';
     double *value = arena->alloc(arena->ctx, n * sizeof *value);
-    char *word = arena->alloc(arena->ctx, strlen(text) + 1);
+    size_t size = strlen(text) + 1;
+    char *word = arena->alloc(arena->ctx, size);
     if (!value || !word)
         return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
-    strcpy(word, text);
+    memcpy(word, text, size);
     for (size_t i = 0; i < n; i++) {
         char *comma = strchr(word, ',');
         if (comma)

@@ -94,7 +94,8 @@ enum posref_status posref_draft_add(struct posref_draft *draft, const json_t *ob
         else if (strcmp(key, "flags") == 0 && json_is_array(value))
             status = add_flags(draft, value, err);
         else if (!add_plain(draft, key, value))
-            status = posref_fail(err, POSREF_BAD_INPUT, key, "no member of a case, or of wrong type");
+            status = posref_fail(err, POSREF_BAD_INPUT, key,
+                                 "no member of a case, or of a wrong type");
         if (status != POSREF_OK)
             return status;
     }

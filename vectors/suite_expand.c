@@ -45,7 +45,8 @@ static enum posref_status flatten(struct choices *out, const json_t *value, int 
         return POSREF_OK;
     }
     if (!json_is_object(value) || out->n == sizeof out->item / sizeof *out->item)
-        return posref_fail(to->err, POSREF_BAD_INPUT, "of", "too many alternatives, or not objects");
+        return posref_fail(to->err, POSREF_BAD_INPUT, "of",
+                           "too many alternatives, or not objects");
     out->item[out->n++] = value;
     return POSREF_OK;
 }

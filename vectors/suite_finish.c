@@ -76,7 +76,8 @@ static void derive_flags(struct posref_draft *draft, const struct posref_vector 
     for (int t = 0; t < vector->inputs.n; t++) {
         const struct posref_tensor *tensor = &vector->inputs.item[t];
         const double *value = tensor->data;
-        for (int64_t i = 0; strstr(tensor->name, "positions") && i < posref_tensor_count(tensor); i++) {
+        bool positions = strstr(tensor->name, "positions");
+        for (int64_t i = 0; positions && i < posref_tensor_count(tensor); i++) {
             moved = moved || value[i] != 0;
             if (value[i] < 0)
                 add_flag(draft, "negative-position");

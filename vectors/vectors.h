@@ -201,7 +201,8 @@ POSREF_MUST_USE enum posref_status posref_db_suites(struct posref_db *db,
                                                     struct posref_error *err);
 
 /* A filter: KEY=VALUE conditions, all of which must hold: any spec field, op, id (a prefix), flag.
- * `suite` is NAME[@VERSION], NULL for all vectors. `after` starts behind that id (keyset paging). Rows come in id order. */
+ * `suite` is NAME[@VERSION], NULL for all vectors. `after` starts behind that id (keyset paging).
+ * Rows come in id order. */
 struct posref_filter;
 struct posref_filter *posref_filter_new(void);
 void posref_filter_free(struct posref_filter *filter);
