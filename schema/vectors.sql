@@ -32,21 +32,24 @@ CREATE TABLE attribute (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tensor (
+    key     INTEGER PRIMARY KEY,      -- 32 * vector + 16 * output + its place among them
     vector  INTEGER NOT NULL REFERENCES vector (n),
     output  INTEGER NOT NULL,         -- 0: input, 1: golden output
-    place   INTEGER NOT NULL,         -- order among them
     name    TEXT NOT NULL,
     dtype   TEXT NOT NULL,
     shape   TEXT NOT NULL,            -- "4,2,128"; "" for a scalar
-    data    BLOB NOT NULL,            -- little-endian, row major
-    PRIMARY KEY (vector, output, place)
-) STRICT, WITHOUT ROWID;
+    data    BLOB NOT NULL             -- little-endian, row major
+) STRICT;
 
--- A vector as JSON, ready to send, with and without its outputs.
-CREATE TABLE document (
-    vector  INTEGER NOT NULL REFERENCES vector (n),
-    answers INTEGER NOT NULL,         -- 1: with outputs
+-- A vector as JSON, ready to send: with its outputs, and without.
+CREATE TABLE answer (
+    vector  INTEGER PRIMARY KEY REFERENCES vector (n),
     sha256  TEXT NOT NULL,            -- of the JSON
-    json    BLOB NOT NULL,
-    PRIMARY KEY (vector, answers)
-) STRICT, WITHOUT ROWID;
+    json    BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE prompt (
+    vector  INTEGER PRIMARY KEY REFERENCES vector (n),
+    sha256  TEXT NOT NULL,
+    json    BLOB NOT NULL
+) STRICT;
