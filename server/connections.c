@@ -3,6 +3,7 @@
  * socket sees its end and closes it. */
 #include "connections.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -55,6 +56,18 @@ bool posref_address_is_loopback(const struct sockaddr *address)
         return address->sa_family == AF_UNIX;
     const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
     return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
+}
+
+void posref_address_text(char *out, size_t size_bytes, const struct posref_connection *one)
+{
+    out[0] = '\0';
+    const void *address = one ? &one->address : NULL;
+    if (one && one->address.ss_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, out,
+                  (socklen_t)size_bytes);
+    else if (one && one->address.ss_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, out,
+                  (socklen_t)size_bytes);
 }
 
 size_t posref_connections_from(struct posref_connections *all, const struct sockaddr *address)

@@ -43,6 +43,8 @@ int64_t posref_now_ms(void);
 /* How many connections are open from this address (ports left out). */
 size_t posref_connections_from(struct posref_connections *all, const struct sockaddr *address);
 bool posref_address_is_loopback(const struct sockaddr *address);
+/* The client's address without the port; "" when unknown (NULL). */
+void posref_address_text(char *out, size_t size_bytes, const struct posref_connection *one);
 
 /* NULL: no memory. */
 struct posref_connection *posref_connections_add(struct posref_connections *all, int fd,

@@ -17,7 +17,7 @@
 
 struct posref_daemon {
     struct MHD_Daemon *mhd;
-    struct posref_store *store;
+    struct posref_service service;
     struct posref_daemon_options options;
     struct posref_connections connections;
     atomic_bool draining;
@@ -46,6 +46,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 {
     struct posref_daemon *daemon = ctx;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        atomic_fetch_sub(&daemon->service.metrics.connections, 1);
         posref_connections_remove(&daemon->connections, *context);
         *context = NULL;
         return;
@@ -53,6 +54,8 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const struct sockaddr *address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    atomic_fetch_add(&daemon->service.metrics.connections, 1);
+    atomic_fetch_add(&daemon->service.metrics.connections_opened, 1);
     *context = posref_connections_add(&daemon->connections, fd, address);
 }
 
@@ -87,24 +90,61 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     posref_connections_end(&daemon->connections, connection_of(connection));
 }
 
+/* A string from the client, which may hold anything, as a JSON string. */
+static void add_untrusted(struct posref_buffer *out, const char *text)
+{
+    if (posref_utf8_valid(text, strlen(text)))
+        posref_buffer_json_string(out, text);
+    else
+        posref_buffer_text(out, "\"(not UTF-8)\"");
+}
+
+/* One line of JSON about an answered request. */
+static void log_request(struct posref_daemon *daemon, struct MHD_Connection *connection,
+                        const struct posref_incoming *in, unsigned status, size_t body_bytes)
+{
+    struct posref_buffer line;
+    char text[80] = "";
+    const struct posref_connection *one = connection_of(connection);
+    struct timespec now;
+    struct tm utc;
+    posref_buffer_init(&line, 8 * POSREF_CONNECTION_BYTES);
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    posref_buffer_printf(&line, "{\"time\": \"%s.%03ldZ\", \"address\": ", text,
+                         now.tv_nsec / 1000000);
+    posref_address_text(text, sizeof text, one);
+    posref_buffer_json_string(&line, text);
+    posref_buffer_text(&line, ", \"method\": ");
+    add_untrusted(&line, in->http.method);
+    posref_buffer_text(&line, ", \"target\": ");
+    add_untrusted(&line, in->target);
+    posref_buffer_printf(&line, ", \"status\": %u, \"bytes\": %zu}\n", status, body_bytes);
+    if (!line.failed)
+        fwrite(line.data, 1, line.length, daemon->options.access_log);
+    posref_buffer_clear(&line);
+}
+
 static enum MHD_Result answer(struct posref_daemon *daemon, struct MHD_Connection *connection,
                               struct posref_incoming *in)
 {
     struct posref_reply reply;
-    if (in->refused || in->body_too_large) {
-        posref_reply_init(&reply);
-        if (in->refused)
-            posref_reply_problem(&reply, &in->refusal);
-        else
-            posref_reply_fail(&reply, POSREF_PROBLEM_TOO_LARGE, NULL,
-                              "a body may have %u bytes", POSREF_MAX_BODY_BYTES);
-    } else {
-        in->http.body = in->body.data ? in->body.data : "";
-        in->http.body_length = in->body.length;
-        posref_service_answer(daemon->store, &in->http, &reply);
-    }
+    struct posref_problem too_large = {.kind = POSREF_PROBLEM_TOO_LARGE};
+    snprintf(too_large.detail, sizeof too_large.detail, "a body may have %u bytes",
+             POSREF_MAX_BODY_BYTES);
+    in->http.body = in->body.data ? in->body.data : "";
+    in->http.body_length = in->body.length;
+    if (in->refused || in->body_too_large)
+        posref_service_refuse(&daemon->service, in->refused ? &in->refusal : &too_large, &reply);
+    else
+        posref_service_answer(&daemon->service, &in->http, &reply);
+    unsigned status = reply.status;
+    size_t body_bytes = reply.body.length;
     enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
     posref_reply_clear(&reply);
+    if (daemon->options.access_log)
+        log_request(daemon, connection, in, status, body_bytes);
     return result;
 }
 
@@ -137,7 +177,7 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
     struct posref_daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
-    daemon->store = store;
+    daemon->service.store = store;
     daemon->options = *options;
     atomic_init(&daemon->draining, false);
     atomic_init(&daemon->kept, 0);

@@ -11,6 +11,7 @@ struct posref_daemon_options {
     unsigned max_connections; /* in all */
     unsigned max_per_address; /* from one address that is not loopback */
     unsigned idle_s;          /* nothing moves on a connection */
+    FILE *access_log;         /* NULL: none; a line of JSON a request */
     unsigned request_s;       /* from the last answer (or the opening) to the end of the next */
 };
 

@@ -58,7 +58,10 @@ static void answer(const struct posref_call *call, struct posref_reply *reply,
     enum posref_status status = posref_request_answer(&reply->body, request, arena, &err);
     if (status != POSREF_OK && !reply->body.failed)
         refuse(call, reply, status, &err);
-    reply->caching = status == POSREF_OK ? POSREF_CACHE_SHORT : POSREF_CACHE_NONE;
+    if (status == POSREF_OK) {
+        reply->caching = POSREF_CACHE_SHORT;
+        atomic_fetch_add(&call->metrics->evaluations, 1);
+    }
 }
 
 static enum posref_status read_query(struct posref_request *request, const struct posref_uri *uri,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/suites and /healthz: what the database holds, and whether it answers. */
+/* GET /v1/suites, /healthz and /metrics: what the database holds, whether it answers, and what has
+ * been asked. */
 #include "handle.h"
 
 static void add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n)
@@ -32,4 +33,10 @@ void posref_handle_health(const struct posref_call *call, struct posref_reply *r
     }
     posref_buffer_text(&reply->body, "{\"status\": \"ok\", \"version\": \"" POSREF_VERSION "\", ");
     add_suites(&reply->body, suites, n);
+}
+
+void posref_handle_metrics(const struct posref_call *call, struct posref_reply *reply)
+{
+    reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    posref_metrics_text(&reply->body, call->metrics, call->lease->suites, call->lease->n_suites);
 }

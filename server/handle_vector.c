@@ -30,7 +30,7 @@ void posref_handle_vector(const struct posref_call *call, struct posref_reply *r
     enum posref_status status = posref_db_json(call->lease->db, call->argument, answers, &json,
                                                &length, sha256, &found, &err);
     if (status != POSREF_OK) {
-        posref_reply_error(reply, status, &err);
+        posref_reply_error(reply, POSREF_INTERNAL, &err); /* no fault of the request's */
         return;
     }
     if (!found) {

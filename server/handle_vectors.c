@@ -35,10 +35,14 @@ static bool read_limit(const struct posref_call *call, struct posref_reply *repl
     return false;
 }
 
-/* Keys of a page, as against conditions on vectors. */
+/* Keys that say which page of what, as against conditions on vectors. */
 static bool is_page_key(const char *key)
 {
-    return strcmp(key, "limit") == 0 || strcmp(key, "after") == 0 || strcmp(key, "digest") == 0;
+    static const char *const keys[] = {"limit", "after", "digest", "suite"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
 }
 
 static enum posref_status read_filter(struct posref_filter *filter, const struct posref_uri *uri,
@@ -55,19 +59,6 @@ static enum posref_status read_filter(struct posref_filter *filter, const struct
     return POSREF_OK;
 }
 
-/* "a b c" as ["a", "b", "c"]. */
-static void add_words(struct posref_buffer *out, const char *words)
-{
-    posref_buffer_text(out, "[");
-    for (const char *s = words; *s;) {
-        size_t length = strcspn(s, " ");
-        posref_buffer_printf(out, "%s\"%.*s\"", s == words ? "" : ", ", (int)length, s);
-        s += length;
-        s += strspn(s, " ");
-    }
-    posref_buffer_text(out, "]");
-}
-
 static bool add_summary(void *ctx, const struct posref_vector *vector)
 {
     struct page *page = ctx;
@@ -76,13 +67,8 @@ static bool add_summary(void *ctx, const struct posref_vector *vector)
         page->more = true;
         return false;
     }
-    posref_buffer_text(out, page->n++ ? ",\n  {\"id\": " : "\n  {\"id\": ");
-    posref_buffer_json_string(out, vector->id);
-    posref_buffer_printf(out, ", \"suite\": \"%s\", \"op\": \"%s\", \"spec\": ",
-                         vector->suite_min, posref_op_name(vector->op));
-    posref_spec_json(out, &vector->spec);
-    posref_buffer_text(out, ", \"flags\": ");
-    add_words(out, vector->flags);
+    posref_buffer_text(out, page->n++ ? ",\n  " : "\n  ");
+    posref_vector_head_json(out, vector);
     posref_buffer_text(out, "}");
     snprintf(page->last_id, sizeof page->last_id, "%s", vector->id);
     return true;
@@ -130,7 +116,7 @@ static enum posref_status fill(const struct posref_call *call, struct page *page
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
     enum posref_status status = read_filter(filter, call->uri, err);
     if (status == POSREF_OK)
-        status = posref_db_each(call->lease->db, filter, NULL,
+        status = posref_db_each(call->lease->db, filter, posref_uri_value(call->uri, "suite"),
                                 posref_uri_value(call->uri, "after"), page->limit + 1,
                                 add_summary, page, err);
     posref_filter_free(filter);
@@ -145,6 +131,8 @@ void posref_handle_vectors(const struct posref_call *call, struct posref_reply *
     posref_buffer_text(&reply->body, "{\"vectors\": [");
     struct posref_error err = {{0}, {0}};
     enum posref_status status = fill(call, &page, &err);
+    if (status == POSREF_BAD_INPUT && !posref_uri_value(call->uri, err.key))
+        status = POSREF_INTERNAL; /* the database is at fault, not the request */
     if (status != POSREF_OK) {
         posref_refuse_field(call, reply, status, &err);
         return;

@@ -5,13 +5,15 @@
 #include <string.h>
 
 static const char json[] = "application/json", text[] = "text/plain";
-static const char *const page_params[] = {"limit", "after", "digest", NULL};
+static const char *const page_params[] = {"suite", "limit", "after", "digest", NULL};
 static const char *const vector_params[] = {"answers", "digest", NULL};
 
 const struct posref_route posref_routes[] = {
     {.path = "/", .method = POSREF_METHOD_GET, .produces = text, .handle = posref_handle_root},
     {.path = "/healthz", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
      .handle = posref_handle_health},
+    {.path = "/metrics", .method = POSREF_METHOD_GET, .produces = text, .uses_db = true,
+     .handle = posref_handle_metrics},
     {.path = "/openapi.json", .method = POSREF_METHOD_GET, .produces = json,
      .handle = posref_handle_openapi},
     {.path = "/problems/", .prefix = true, .method = POSREF_METHOD_GET, .produces = text,
@@ -31,6 +33,8 @@ const struct posref_route posref_routes[] = {
      .produces = json, .uses_db = true, .handle = posref_handle_vector},
     {.path = NULL},
 };
+_Static_assert(sizeof posref_routes / sizeof *posref_routes <= POSREF_METRICS_ROUTES,
+               "metrics have a row for every route and one for none");
 
 const struct posref_route *posref_route_find(const char *path, enum posref_method method,
                                              const char **argument, unsigned *methods)
@@ -54,7 +58,7 @@ const struct posref_route *posref_route_find(const char *path, enum posref_metho
 /* Keys of evaluations and filters that are no spec fields. */
 static const char *const eval_keys[] = {"op", "positions", "q_positions", "k_positions", "x",
                                         "logits", NULL};
-static const char *const filter_keys[] = {"op", "id", "flag", "suite", NULL};
+static const char *const filter_keys[] = {"op", "id", "flag", NULL};
 
 const char *posref_route_param(const struct posref_route *route, size_t i)
 {

@@ -4,6 +4,7 @@
 #ifndef POSREF_SERVER_ROUTE_H
 #define POSREF_SERVER_ROUTE_H
 
+#include "metrics.h"
 #include "problem.h"
 #include "store.h"
 #include "uri.h"
@@ -36,6 +37,7 @@ struct posref_call {
     const struct posref_uri *uri;
     const char *argument;        /* what follows a prefix route's path */
     const struct posref_lease *lease; /* the database, where the route uses it; else NULL */
+    struct posref_metrics *metrics;
 };
 
 typedef void posref_handler(const struct posref_call *call, struct posref_reply *reply);
@@ -72,6 +74,7 @@ posref_handler posref_handle_root;
 posref_handler posref_handle_problem;
 posref_handler posref_handle_health;
 posref_handler posref_handle_openapi;
+posref_handler posref_handle_metrics;
 posref_handler posref_handle_eval_get;
 posref_handler posref_handle_eval_post;
 posref_handler posref_handle_schemes;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 /* The enum's value, or 0. HEAD is GET here. */
 static unsigned parse_method(const char *method)
@@ -93,50 +94,77 @@ static bool refuse_params(struct posref_reply *reply, const struct posref_route 
     return false;
 }
 
-static void handle(struct posref_store *store, struct posref_call *call,
+static void handle(struct posref_service *service, struct posref_call call,
                    struct posref_reply *reply)
 {
     struct posref_lease lease;
-    if (!call->route->uses_db) {
-        call->route->handle(call, reply);
-    } else if (posref_store_borrow(store, &lease)) {
-        call->lease = &lease;
-        call->route->handle(call, reply);
-        posref_store_return(store, &lease);
+    if (!call.route->uses_db) {
+        call.route->handle(&call, reply);
+    } else if (service->store && posref_store_borrow(service->store, &lease)) {
+        call.lease = &lease;
+        call.route->handle(&call, reply);
+        posref_store_return(service->store, &lease);
     } else {
-        posref_reply_fail(reply, POSREF_PROBLEM_UNAVAILABLE, NULL, "every handle is in use");
+        posref_reply_fail(reply, POSREF_PROBLEM_UNAVAILABLE, NULL, "no database");
     }
     if (reply->body.failed)
         posref_reply_fail(reply, POSREF_PROBLEM_TOO_LARGE, NULL,
                           "the answer would be longer than %u bytes", POSREF_REPLY_MAX_BYTES);
 }
 
-void posref_service_answer(struct posref_store *store, const struct posref_http_request *http,
-                           struct posref_reply *reply)
+/* Returns the route, or NULL where there is none for the request. */
+static const struct posref_route *answer(struct posref_service *service,
+                                         const struct posref_http_request *http,
+                                         struct posref_reply *reply)
 {
-    posref_reply_init(reply);
     struct posref_uri uri;
     struct posref_error err;
     if (strlen(http->target) > POSREF_URI_MAX_BYTES) {
         posref_reply_fail(reply, POSREF_PROBLEM_URI_TOO_LONG, NULL,
                           "an address may have %d bytes; POST takes longer input",
                           POSREF_URI_MAX_BYTES);
-        return;
+        return NULL;
     }
     enum posref_status status = posref_uri_parse(&uri, http->target, &err);
     if (status != POSREF_OK) {
         posref_reply_error(reply, status, &err);
-        return;
+        return NULL;
     }
     unsigned method = parse_method(http->method), methods;
-    struct posref_call call = {.http = http, .uri = &uri};
+    struct posref_call call = {.http = http, .uri = &uri, .metrics = &service->metrics};
     call.route = posref_route_find(uri.path, (enum posref_method)method, &call.argument, &methods);
     if (refuse_method(reply, uri.path, method, methods) || refuse_form(reply, call.route, http) ||
         refuse_params(reply, call.route, &uri))
-        return;
-    handle(store, &call, reply);
+        return call.route;
+    handle(service, call, reply);
     if (call.route->method == POSREF_METHOD_GET)
         posref_reply_validate(reply, http->if_none_match);
     if (posref_accepts_gzip(http->accept_encoding))
         posref_reply_compress(reply);
+    return call.route;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
+                           struct posref_reply *reply)
+{
+    uint64_t begun = now_ns();
+    posref_reply_init(reply);
+    const struct posref_route *route = answer(service, http, reply);
+    posref_metrics_count(&service->metrics, route ? (int)(route - posref_routes) : -1,
+                         reply->status, reply->body.length, now_ns() - begun);
+}
+
+void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,
+                           struct posref_reply *reply)
+{
+    posref_reply_init(reply);
+    posref_reply_problem(reply, problem);
+    posref_metrics_count(&service->metrics, -1, reply->status, reply->body.length, 0);
 }

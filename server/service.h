@@ -3,11 +3,22 @@
 #ifndef POSREF_SERVER_SERVICE_H
 #define POSREF_SERVER_SERVICE_H
 
+#include "metrics.h"
 #include "route.h"
+
+/* Zeroed, with the store set. Without a store (NULL), what needs one answers 503. */
+struct posref_service {
+    struct posref_store *store;
+    struct posref_metrics metrics;
+};
 
 /* Answers one request. Never fails: what goes wrong is a reply too. `reply` is initialised by this
  * function and cleared by the caller. Thread-safe. */
-void posref_service_answer(struct posref_store *store, const struct posref_http_request *http,
+void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
+                           struct posref_reply *reply);
+
+/* The same for a request that the transport has to refuse. */
+void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,
                            struct posref_reply *reply);
 
 #endif

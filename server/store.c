@@ -87,20 +87,35 @@ static enum posref_status open_snapshot(struct posref_snapshot **out,
     return posref_fail(err, POSREF_IO, store->path, "is replaced faster than it can be opened");
 }
 
+/* The path to serve, as --db's rule has it; a database that the rule makes exists afterwards. */
+static enum posref_status find_path(char **out, const char *path, struct posref_error *err)
+{
+    struct posref_db *db = NULL;
+    if (!path || !path[0])
+        path = getenv("POSREF_DB");
+    if (!path || !path[0]) {
+        enum posref_status status =
+            posref_db_open_progress(&db, NULL, posref_progress_terminal, NULL, err);
+        if (status != POSREF_OK)
+            return status;
+        path = posref_db_path(db);
+    }
+    *out = strdup(path);
+    posref_db_close(db);
+    return *out ? POSREF_OK : posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
+}
+
 enum posref_status posref_store_new(struct posref_store **out, const char *path,
                                     size_t n_handles, struct posref_error *err)
 {
     struct posref_store *store = calloc(1, sizeof *store);
-    char *copy = strdup(path);
-    if (!store || !copy) {
-        free(store);
-        free(copy);
+    if (!store)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
-    }
     pthread_mutex_init(&store->lock, NULL);
-    store->path = copy;
     store->n_handles = n_handles;
-    enum posref_status status = open_snapshot(&store->current, store, err);
+    enum posref_status status = find_path(&store->path, path, err);
+    if (status == POSREF_OK)
+        status = open_snapshot(&store->current, store, err);
     if (status == POSREF_OK)
         *out = store;
     else

@@ -106,6 +106,11 @@ static enum posref_status open_path(struct posref_db **out, const char *path,
     return status;
 }
 
+const char *posref_db_path(const struct posref_db *db)
+{
+    return sqlite3_db_filename(db->sqlite, "main");
+}
+
 void posref_db_close(struct posref_db *db)
 {
     if (!db)

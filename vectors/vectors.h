@@ -189,6 +189,8 @@ POSREF_MUST_USE enum posref_status posref_db_open_progress(struct posref_db **ou
                                                            const char *path,
                                                            posref_progress *progress, void *ctx,
                                                            struct posref_error *err);
+/* The file's absolute path; lives as long as the handle. */
+const char *posref_db_path(const struct posref_db *db);
 void posref_db_close(struct posref_db *db); /* NULL is fine. One db handle per thread. */
 
 struct posref_suite_info {

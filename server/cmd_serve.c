@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* posref serve: the HTTP service, until SIGTERM. */
+#include "daemon.h"
+#include "listen.h"
+#include "server.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS 10000 /* for requests that run when SIGTERM comes */
+
+struct arguments {
+    const char *listen, *db;
+    bool help, access_log;
+};
+
+static void print_help(void)
+{
+    printf("usage: posref serve [--listen ADDR:PORT] [--db FILE] [--access-log]\n\n"
+           "Serves evaluations and golden vectors over HTTP until SIGTERM or SIGINT, then lets\n"
+           "what runs end and exits 0. The address is printed on stderr. A database that is\n"
+           "renamed into place is picked up within a second, or at once on SIGHUP, without\n"
+           "dropping a request. Never writes, and reads no file that a client names.\n\n"
+           "  --listen ADDR:PORT   default 127.0.0.1:8080; port 0 is any free one\n"
+           "  --db FILE            default $POSREF_DB, else the cache directory\n"
+           "  --access-log         a line of JSON on stderr for each request\n\n"
+           "Example:\n"
+           "  posref serve --listen 127.0.0.1:8080 &\n"
+           "  curl 127.0.0.1:8080/\n");
+}
+
+static enum posref_status parse(struct arguments *out, int argc, char **argv,
+                                struct posref_error *err)
+{
+    *out = (struct arguments){.listen = "127.0.0.1:8080"};
+    for (int i = 1; i < argc; i++) {
+        const char **value = strcmp(argv[i], "--listen") == 0 ? &out->listen
+                             : strcmp(argv[i], "--db") == 0   ? &out->db
+                                                              : NULL;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            out->help = true;
+        else if (strcmp(argv[i], "--access-log") == 0)
+            out->access_log = true;
+        else if (!value)
+            return posref_fail(err, POSREF_BAD_INPUT, argv[i], "no such option");
+        else if (i + 1 == argc)
+            return posref_fail(err, POSREF_BAD_INPUT, argv[i], "needs a value");
+        else
+            *value = argv[++i];
+    }
+    return POSREF_OK;
+}
+
+static unsigned count_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 2 ? 2 : n > 16 ? 16 : (unsigned)n;
+}
+
+/* As many descriptors as the system allows us, so that connections are limited by our own limit. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void reload(struct posref_store *store)
+{
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = posref_store_reload(store, &err);
+    if (status == POSREF_OK)
+        fprintf(stderr, "posref serve: reopened the database\n");
+    else
+        posref_report_error("serve", status, &err); /* the old one stays in use */
+}
+
+/* Until a signal ends it. The signals are blocked, here and in every thread. */
+static void wait_for_end(struct posref_daemon *daemon, struct posref_store *store,
+                         const sigset_t *signals)
+{
+    bool refused = false; /* what lies there now could not be opened: not again every second */
+    for (;;) {
+        int got = sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = 1});
+        if (got == SIGTERM || got == SIGINT)
+            return;
+        posref_daemon_tick(daemon);
+        bool stale = posref_store_stale(store);
+        if (got == SIGHUP || (stale && !refused)) {
+            reload(store);
+            refused = posref_store_stale(store);
+        } else if (!stale) {
+            refused = false;
+        }
+    }
+}
+
+static enum posref_status serve(const struct arguments *arguments, struct posref_error *err)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    raise_descriptor_limit();
+    struct posref_daemon_options options = {.n_threads = count_threads(), .max_connections = 4096,
+                                            .max_per_address = 256, .idle_s = 15, .request_s = 60};
+    options.access_log = arguments->access_log ? stderr : NULL;
+    char name[POSREF_LISTEN_NAME];
+    enum posref_status status = posref_listen(&options.listen_fd, name, arguments->listen, err);
+    if (status != POSREF_OK)
+        return status;
+    struct posref_store *store;
+    struct posref_daemon *daemon;
+    status = posref_store_new(&store, arguments->db, options.n_threads, err);
+    if (status != POSREF_OK) {
+        close(options.listen_fd);
+        return status;
+    }
+    status = posref_daemon_start(&daemon, &options, store, err);
+    if (status == POSREF_OK) {
+        fprintf(stderr, "posref serve: listening on http://%s\n", name);
+        wait_for_end(daemon, store, &signals);
+        posref_daemon_stop(daemon, GRACE_MS);
+    } else {
+        close(options.listen_fd);
+    }
+    posref_store_free(store);
+    return status;
+}
+
+static int run_serve(int argc, char **argv)
+{
+    struct arguments arguments;
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = parse(&arguments, argc, argv, &err);
+    if (status == POSREF_OK && arguments.help) {
+        print_help();
+        return POSREF_EXIT_OK;
+    }
+    if (status == POSREF_OK)
+        status = serve(&arguments, &err);
+    return status == POSREF_OK ? POSREF_EXIT_OK : posref_report_error("serve", status, &err);
+}
+
+const struct posref_command posref_server_commands[] = {
+    {"serve", "answer over HTTP: evaluations, vectors, schemes", run_serve},
+    {NULL, NULL, NULL},
+};
