@@ -32,24 +32,21 @@ CREATE TABLE attribute (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tensor (
-    key     INTEGER PRIMARY KEY,      -- 32 * vector + 16 * output + its place among them
     vector  INTEGER NOT NULL REFERENCES vector (n),
     output  INTEGER NOT NULL,         -- 0: input, 1: golden output
+    place   INTEGER NOT NULL,         -- order among them
     name    TEXT NOT NULL,
     dtype   TEXT NOT NULL,
     shape   TEXT NOT NULL,            -- "4,2,128"; "" for a scalar
-    data    BLOB NOT NULL             -- little-endian, row major
-) STRICT;
+    data    BLOB NOT NULL,            -- little-endian, row major
+    UNIQUE (vector, output, place)
+) STRICT; -- with row ids: large rows waste less there
 
--- A vector as JSON, ready to send: with its outputs, and without.
-CREATE TABLE answer (
-    vector  INTEGER PRIMARY KEY REFERENCES vector (n),
+-- A vector as JSON, ready to send, with and without its outputs.
+CREATE TABLE document (
+    vector  INTEGER NOT NULL REFERENCES vector (n),
+    answers INTEGER NOT NULL,         -- 1: with outputs
     sha256  TEXT NOT NULL,            -- of the JSON
-    json    BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE prompt (
-    vector  INTEGER PRIMARY KEY REFERENCES vector (n),
-    sha256  TEXT NOT NULL,
-    json    BLOB NOT NULL
+    json    BLOB NOT NULL,
+    UNIQUE (vector, answers)
 ) STRICT;

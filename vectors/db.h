@@ -12,8 +12,8 @@
 
 struct posref_db {
     sqlite3 *sqlite;
-    sqlite3_stmt *tensors, *prompt, *answer, *one; /* prepared on first use */
-    char tail[64];                                 /* of its path, for messages */
+    sqlite3_stmt *tensors, *document, *one; /* prepared on first use */
+    char tail[64];                          /* of its path, for messages */
 };
 
 /* POSREF_IO with SQLite's message. */

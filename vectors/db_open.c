@@ -116,8 +116,7 @@ void posref_db_close(struct posref_db *db)
     if (!db)
         return;
     sqlite3_finalize(db->tensors);
-    sqlite3_finalize(db->prompt);
-    sqlite3_finalize(db->answer);
+    sqlite3_finalize(db->document);
     sqlite3_finalize(db->one);
     sqlite3_close(db->sqlite);
     free(db);

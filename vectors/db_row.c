@@ -81,8 +81,8 @@ static enum posref_status read_tensors(struct posref_db *db, struct posref_vecto
 {
     enum posref_status status = posref_db_prepare(
         db, &db->tensors,
-        "SELECT output, name, dtype, shape, data FROM tensor "
-        "WHERE key BETWEEN 32 * ?1 AND 32 * ?1 + 31 ORDER BY key",
+        "SELECT output, name, dtype, shape, data FROM tensor WHERE vector = ? "
+        "ORDER BY output, place",
         err);
     if (status != POSREF_OK)
         return status;

@@ -8,15 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSERT_VECTOR, INSERT_ATTRIBUTE, INSERT_TENSOR, INSERT_PROMPT, INSERT_ANSWER,
-       INSERT_SUITE, N_INSERTS };
+enum { INSERT_VECTOR, INSERT_ATTRIBUTE, INSERT_TENSOR, INSERT_DOCUMENT, INSERT_SUITE, N_INSERTS };
 
 static const char *const inserts[N_INSERTS] = {
     [INSERT_VECTOR] = "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [INSERT_ATTRIBUTE] = "INSERT INTO attribute VALUES (?, ?, ?)",
     [INSERT_TENSOR] = "INSERT INTO tensor VALUES (?, ?, ?, ?, ?, ?, ?)",
-    [INSERT_PROMPT] = "INSERT INTO prompt VALUES (?, ?, ?)",
-    [INSERT_ANSWER] = "INSERT INTO answer VALUES (?, ?, ?)",
+    [INSERT_DOCUMENT] = "INSERT INTO document VALUES (?, ?, ?, ?)",
     [INSERT_SUITE] = "INSERT INTO suite VALUES (?, ?, ?, ?, ?)",
 };
 
@@ -136,9 +134,9 @@ static bool add_tensor(struct posref_writer *writer, int output, int place,
     void *copy;
     const void *data = little_endian(tensor, size_bytes, &copy);
     sqlite3_stmt *insert = writer->insert[INSERT_TENSOR];
-    sqlite3_bind_int64(insert, 1, 32 * writer->n + 16 * output + place);
-    sqlite3_bind_int64(insert, 2, writer->n);
-    sqlite3_bind_int(insert, 3, output);
+    sqlite3_bind_int64(insert, 1, writer->n);
+    sqlite3_bind_int(insert, 2, output);
+    sqlite3_bind_int(insert, 3, place);
     bind_text(insert, 4, tensor->name);
     bind_text(insert, 5, posref_dtype_name(tensor->dtype));
     bind_text(insert, 6, shape);
@@ -150,10 +148,11 @@ static bool add_tensor(struct posref_writer *writer, int output, int place,
 
 static bool add_document(struct posref_writer *writer, const struct posref_made *made, int answers)
 {
-    sqlite3_stmt *insert = writer->insert[answers ? INSERT_ANSWER : INSERT_PROMPT];
+    sqlite3_stmt *insert = writer->insert[INSERT_DOCUMENT];
     sqlite3_bind_int64(insert, 1, writer->n);
-    bind_text(insert, 2, made->document_sha256[answers]);
-    sqlite3_bind_blob64(insert, 3, made->document[answers].data, made->document[answers].length,
+    sqlite3_bind_int(insert, 2, answers);
+    bind_text(insert, 3, made->document_sha256[answers]);
+    sqlite3_bind_blob64(insert, 4, made->document[answers].data, made->document[answers].length,
                         SQLITE_STATIC);
     return run(insert);
 }
