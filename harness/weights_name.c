@@ -74,6 +74,9 @@ static bool find_kind(const struct components *c, enum posref_weights_kind *kind
                : strcmp(last, "weight_packed") == 0 ? "compressed-tensors" : NULL;
     if (*module >= 0 && strcmp(c->part[*module], "quant_state") == 0)
         *packing = "bitsandbytes";
+    while (*packing && *module > 0 && (strcmp(c->part[*module], "weight") == 0 ||
+                                       strcmp(c->part[*module], "quant_state") == 0))
+        --*module;
     for (int i = 0; i < c->n; i++)
         if (strcmp(c->part[i], "lora_B") == 0 || strcmp(c->part[i], "lora_b") == 0) {
             *kind = POSREF_KIND_LORA;

@@ -223,6 +223,23 @@ static enum posref_status cut_tensor(const struct cutting *c, const struct posre
     return cut_separate(c, &part, rows);
 }
 
+/* The head size, where only the number of heads is known: gains have no heads to divide by. */
+static void derive_dim(struct posref_weights_side *side)
+{
+    struct posref_weights_geometry *g = &side->geometry;
+    for (size_t i = 0; i < side->checkpoint.n && g->head_dim == 0; i++) {
+        const struct posref_stored *tensor = &side->checkpoint.item[i];
+        struct posref_weights_name name;
+        posref_weights_parse_name(&name, tensor->name);
+        int64_t heads = name.role == POSREF_ROLE_Q ? g->n_heads
+                        : name.role == POSREF_ROLE_K ? g->n_kv_heads : 0;
+        int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 0;
+        if (name.kind == POSREF_KIND_WEIGHT && heads > 0 && rows > 0 && rows % heads == 0 &&
+            rows / heads <= INT32_MAX)
+            g->head_dim = (int)(rows / heads);
+    }
+}
+
 enum posref_status posref_weights_cut(struct posref_weights_side *side, struct posref_error *err)
 {
     struct cutting c = {.side = side, .err = err};
@@ -230,6 +247,7 @@ enum posref_status posref_weights_cut(struct posref_weights_side *side, struct p
     free(side->other);
     side->part = NULL;
     side->n_parts = side->n_others = 0;
+    derive_dim(side);
     side->other = calloc(side->checkpoint.n + 1, sizeof *side->other);
     if (!side->other)
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
