@@ -177,7 +177,8 @@ START_TEST(npy_reads_and_refuses)
         free(cut);
     }
     static const struct { const char *from, *to, *says; } lies[] = {
-        {"False", "True ", "fortran_order"}, {"'<f4'", "'>f4'", "descr"}, {"'<f4'", "'|O4'", "descr"},
+        {"False", "True ", "fortran_order"}, {"'<f4'", "'>f4'", "descr"},
+        {"'<f4'", "'|O4'", "descr"},
         {"(4, 6)", "(4, 7)", "its shape needs"}, {"(4, 6)", "(4,-6)", "shape"},
         {"'shape'", "'shbpe'", "shape is missing"}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {

@@ -69,7 +69,11 @@ END_TEST
 
 START_TEST(eight_bit_floats)
 {
-    static const struct { enum posref_stored_type type; unsigned char bits; double value; } known[] =
+    static const struct {
+        enum posref_stored_type type;
+        unsigned char bits;
+        double value;
+    } known[] =
         {{POSREF_STORED_F8_E4M3, 0x00, 0}, {POSREF_STORED_F8_E4M3, 0x38, 1},
          {POSREF_STORED_F8_E4M3, 0x7E, 448}, {POSREF_STORED_F8_E4M3, 0xFE, -448},
          {POSREF_STORED_F8_E4M3, 0x01, 0x1p-9}, {POSREF_STORED_F8_E4M3, 0x08, 0x1p-6},

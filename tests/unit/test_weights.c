@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights check on small checkpoints: every known mistake is named, a right port is not accused,
  * and what cannot be told apart is said to be ambiguous. */
-#include "harness/weights.h"
-#include "tests/unit/made_model.h"
+#include "tests/unit/weights_fixture.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -13,30 +12,6 @@
 #define KV_HEADS 2
 #define HIDDEN 32
 #define LAYERS 3
-
-static char directory[64];
-
-static void setup(void)
-{
-    snprintf(directory, sizeof directory, "/tmp/posref-weights-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-}
-
-static void teardown(void)
-{
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    ck_assert_int_eq(system(command), 0);
-}
-
-static const char *in(const char *name)
-{
-    static char path[4][128];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", directory, name);
-    return path[turn];
-}
 
 static const char *layer_name(int layer, const char *rest)
 {
@@ -82,75 +57,29 @@ static void port_all(struct made_model *model, int64_t rows, bool to_half, int t
             port(model, layer, part, rows, to_half, times);
 }
 
-static struct posref_weights_side before, after;
-static struct posref_weights_result result;
-
-static enum posref_status compare(const struct made_model *a, const struct made_model *b,
-                                  const struct posref_weights_options *options,
-                                  struct posref_error *err)
+static const char *first_summary(void)
 {
-    static const struct posref_weights_options none;
-    made_save_safetensors(a, in("a.safetensors"));
-    made_save_safetensors(b, in("b.safetensors"));
-    options = options ? options : &none;
-    enum posref_status status = posref_weights_open(&before, in("a.safetensors"), options, err);
-    if (status == POSREF_OK)
-        status = posref_weights_open(&after, in("b.safetensors"), options, err);
-    return status == POSREF_OK ? posref_weights_compare(&result, &before, &after, options, err)
-                               : status;
-}
-
-static void close_all(void)
-{
-    posref_weights_result_clear(&result);
-    posref_weights_close(&before);
-    posref_weights_close(&after);
-}
-
-static const struct posref_weights_pair *pair_of(const char *name)
-{
-    for (size_t i = 0; i < result.n_pairs; i++)
-        if (strcmp(result.pair[i].before->tensor->name, name) == 0)
-            return &result.pair[i];
-    ck_abort_msg("no pair %s", name);
-    return NULL;
-}
-
-static const struct posref_weights_finding *finding_of(const char *fault)
-{
-    for (size_t i = 0; i < result.n_findings; i++)
-        if (strcmp(result.finding[i].fault, fault) == 0)
-            return &result.finding[i];
-    return NULL;
-}
-
-static int wrong_count(void)
-{
-    int n = 0;
-    for (size_t i = 0; i < result.n_findings; i++)
-        n += result.finding[i].severity == POSREF_WRONG;
-    return n;
+    return fixture.result.n_findings ? fixture.result.finding[0].summary : "";
 }
 
 /* Compares, and expects the mapping of layer 1's q or k weight, the kernel, and one fault. */
 static void expect(const struct made_model *a, const struct made_model *b, const char *part,
                    enum posref_weights_mapping mapping, const char *kernel, const char *fault)
 {
-    struct posref_error err = {{0}, {0}};
-    ck_assert_msg(compare(a, b, NULL, &err) == POSREF_OK, "%s: %s", err.key, err.text);
-    const struct posref_weights_pair *pair = pair_of(layer_name(1, part));
+    ck_assert_msg(compare_models(a, b, NULL) == POSREF_OK, "%s: %s", fixture.err.key,
+                  fixture.err.text);
+    const struct posref_weights_pair *pair = pair_named(layer_name(1, part));
     ck_assert_msg(pair->mapping == mapping, "%s: %s, %s",  fault ? fault : "right",
                   posref_weights_mapping_name(pair->mapping), part);
-    ck_assert_msg(strcmp(result.kernel_pairing, kernel) == 0, "%s: kernel %s",
-                  fault ? fault : "right", result.kernel_pairing);
+    ck_assert_msg(strcmp(fixture.result.kernel_pairing, kernel) == 0, "%s: kernel %s",
+                  fault ? fault : "right", fixture.result.kernel_pairing);
     if (fault) {
         ck_assert_msg(finding_of(fault) != NULL, "%s not found", fault);
         ck_assert_int_ge(wrong_count(), 1);
     } else {
-        ck_assert_msg(wrong_count() == 0, "%s", result.n_findings ? result.finding[0].fault : "");
-        ck_assert(result.consistent);
+        ck_assert_msg(wrong_count() == 0, "%s", first_summary());
+        ck_assert(fixture.result.consistent);
     }
-    close_all();
 }
 
 static const int64_t dims[] = {12, 16, 64, 96, 128};
@@ -228,8 +157,7 @@ START_TEST(k_by_the_number_of_query_heads)
     static const int64_t fitting[] = {24, 48, 96}; /* 2 * dim / 12 is even */
     for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++) {
         struct made_model a, b;
-        struct posref_error err = {{0}, {0}};
-        make(&a, fitting[i]);
+            make(&a, fitting[i]);
         made_copy(&b, &a);
         port_all(&b, fitting[i], false, 1);
         for (int layer = 0; layer < LAYERS; layer++) {
@@ -237,15 +165,14 @@ START_TEST(k_by_the_number_of_query_heads)
             made_port(made_find(&b, layer_name(layer, parts[1])), HEADS, 0,
                       KV_HEADS * fitting[i] / HEADS, false);
         }
-        ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-        const struct posref_weights_pair *k = pair_of(layer_name(1, "k_proj.weight"));
+        ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+        const struct posref_weights_pair *k = pair_named(layer_name(1, "k_proj.weight"));
         ck_assert_int_eq(k->mapping, POSREF_MAPPING_WRONG_HEAD_COUNT);
         ck_assert_int_eq(k->head_count_used, HEADS);
         ck_assert(!k->to_half);
-        ck_assert(!result.consistent);
+        ck_assert(!fixture.result.consistent);
         ck_assert_ptr_nonnull(finding_of("wrong_head_count"));
-        close_all();
-        made_clear(&a);
+            made_clear(&a);
         made_clear(&b);
     }
 }
@@ -254,7 +181,6 @@ END_TEST
 START_TEST(heads_in_another_order)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 16);
     made_copy(&b, &a);
     port_all(&b, 16, false, 1);
@@ -263,13 +189,12 @@ START_TEST(heads_in_another_order)
         source[row] = (row + 5 * 16) % (HEADS * 16);
     for (int layer = 0; layer < LAYERS; layer++)
         made_move_rows(made_find(&b, layer_name(layer, "q_proj.weight")), source);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    const struct posref_weights_pair *q = pair_of(layer_name(0, "q_proj.weight"));
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    const struct posref_weights_pair *q = pair_named(layer_name(0, "q_proj.weight"));
     ck_assert_int_eq(q->mapping, POSREF_MAPPING_HEADS_REORDERED);
     ck_assert_int_eq(q->head_order[0], 5);
     ck_assert_int_eq(q->within, 1);
     ck_assert_ptr_nonnull(finding_of("heads_reordered"));
-    close_all();
     made_clear(&a);
     made_clear(&b);
 }
@@ -278,27 +203,24 @@ END_TEST
 START_TEST(one_layer_departs)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 64);
     made_copy(&b, &a);
     port_all(&b, 64, false, 1);
     for (int part = 0; part < 6; part++)
         port(&b, 2, part, 64, true, 1);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
     const struct posref_weights_finding *found = finding_of("layer_departs");
     ck_assert_ptr_nonnull(found);
     ck_assert(found->layer[2] && !found->layer[0] && !found->layer[1]);
-    ck_assert_str_eq(result.kernel_pairing, "interleaved");
-    ck_assert(!result.consistent);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved");
+    ck_assert(!fixture.result.consistent);
     ck_assert_int_eq(wrong_count(), 1);
-    close_all();
     /* The same is right when layer 2 does not rotate. */
     made_save_text(in("config.json"), "{\"model_type\":\"llama\",\"num_attention_heads\":12,"
                    "\"num_key_value_heads\":2,\"head_dim\":64,\"no_rope_layers\":[1,1,0]}");
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
     ck_assert_int_eq(wrong_count(), 0);
-    ck_assert(result.consistent);
-    close_all();
+    ck_assert(fixture.result.consistent);
     made_clear(&a);
     made_clear(&b);
 }
@@ -307,7 +229,6 @@ END_TEST
 START_TEST(rows_that_nothing_explains)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     int64_t source[KV_HEADS * 16];
     make(&a, 16);
     made_copy(&b, &a);
@@ -315,17 +236,16 @@ START_TEST(rows_that_nothing_explains)
         source[row] = KV_HEADS * 16 - 1 - row;
     made_move_rows(made_find(&b, layer_name(1, "k_proj.weight")), source);
     made_find(&b, layer_name(0, "q_proj.weight"))->value[5] += 1;
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    const struct posref_weights_pair *k = pair_of(layer_name(1, "k_proj.weight"));
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    const struct posref_weights_pair *k = pair_named(layer_name(1, "k_proj.weight"));
     ck_assert_int_eq(k->mapping, POSREF_MAPPING_NONE);
     ck_assert_int_eq(k->rows_found, KV_HEADS * 16);
-    const struct posref_weights_pair *q = pair_of(layer_name(0, "q_proj.weight"));
+    const struct posref_weights_pair *q = pair_named(layer_name(0, "q_proj.weight"));
     ck_assert_int_eq(q->mapping, POSREF_MAPPING_NONE);
     ck_assert_int_eq(q->rows_found, HEADS * 16 - 1);
     ck_assert_int_eq(q->first_bad_row, 0);
     const struct posref_weights_finding *found = finding_of("rows_unexplained");
     ck_assert(found->layer[0] && found->layer[1] && !found->layer[2]);
-    close_all();
     made_clear(&a);
     made_clear(&b);
 }
@@ -334,17 +254,15 @@ END_TEST
 START_TEST(other_tensors_must_stay)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 16);
     made_copy(&b, &a);
     port_all(&b, 16, false, 1);
     made_port(made_find(&b, layer_name(1, "v_proj.weight")), KV_HEADS, 0, 16, false);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
     ck_assert_ptr_nonnull(finding_of("tensor_changed"));
-    ck_assert_uint_eq(result.n_changed, 1);
-    ck_assert_str_eq(result.changed[0].before->name, layer_name(1, "v_proj.weight"));
-    ck_assert_uint_eq(result.n_other_equal, 2);
-    close_all();
+    ck_assert_uint_eq(fixture.result.n_changed, 1);
+    ck_assert_str_eq(fixture.result.changed[0].before->name, layer_name(1, "v_proj.weight"));
+    ck_assert_uint_eq(fixture.result.n_other_equal, 2);
     made_clear(&a);
     made_clear(&b);
 }
@@ -354,28 +272,25 @@ END_TEST
 START_TEST(ambiguity_is_said)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 4);
     made_copy(&b, &a);
     port_all(&b, 4, true, 1);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    ck_assert_str_eq(result.kernel_pairing, "interleaved"); /* before is known to be half */
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved"); /* before is known to be half */
     ck_assert_ptr_nonnull(finding_of("ambiguous"));
     ck_assert_int_eq(wrong_count(), 0);
-    ck_assert(posref_weights_fits(pair_of(layer_name(0, "k_proj.weight")), 1));
-    ck_assert(posref_weights_fits(pair_of(layer_name(0, "k_proj.weight")), 2));
-    close_all();
+    ck_assert(posref_weights_fits(pair_named(layer_name(0, "k_proj.weight")), 1));
+    ck_assert(posref_weights_fits(pair_named(layer_name(0, "k_proj.weight")), 2));
     made_clear(&a);
     made_clear(&b);
     make(&a, 8);
     made_copy(&b, &a);
     port_all(&b, 8, false, 2);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    ck_assert_str_eq(result.kernel_pairing, "none");
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "none");
     ck_assert_ptr_nonnull(finding_of("ambiguous"));
-    const struct posref_weights_pair *q = pair_of(layer_name(0, "q_proj.weight"));
+    const struct posref_weights_pair *q = pair_named(layer_name(0, "q_proj.weight"));
     ck_assert(posref_weights_fits(q, 2) && posref_weights_fits(q, 3));
-    close_all();
     made_clear(&a);
     made_clear(&b);
 }
@@ -403,28 +318,24 @@ END_TEST
 START_TEST(head_size_is_inferred_or_asked_for)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 16);
     unlink(in("config.json"));
     made_copy(&b, &a);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    ck_assert_str_eq(result.kernel_pairing, "unchanged");
-    close_all();
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "unchanged");
     port_all(&b, 16, false, 1);
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_OK);
-    ck_assert(result.head_dim_inferred);
-    ck_assert_int_eq(before.geometry.head_dim, 16);
-    ck_assert_str_eq(result.kernel_pairing, "interleaved");
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert(fixture.result.head_dim_inferred);
+    ck_assert_int_eq(fixture.before.geometry.head_dim, 16);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved");
     ck_assert_int_eq(wrong_count(), 0);
-    close_all();
     made_find(&b, layer_name(0, "q_proj.weight"))->value[0] += 1;
     made_find(&b, layer_name(1, "q_proj.weight"))->value[0] += 1;
     made_find(&b, layer_name(2, "q_proj.weight"))->value[0] += 1;
     for (int layer = 0; layer < LAYERS; layer++)
         made_find(&b, layer_name(layer, "k_proj.weight"))->value[0] += 1;
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_BAD_INPUT);
-    ck_assert_str_eq(err.key, "head_dim");
-    close_all();
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_BAD_INPUT);
+    ck_assert_str_eq(fixture.err.key, "head_dim");
     made_clear(&a);
     made_clear(&b);
 }
@@ -433,27 +344,22 @@ END_TEST
 START_TEST(different_models_are_refused)
 {
     struct made_model a, b;
-    struct posref_error err = {{0}, {0}};
     make(&a, 16);
     made_copy(&b, &a);
     snprintf(made_find(&b, layer_name(1, "k_proj.weight"))->name, 128, "x.layers.1.mlp.weight");
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_BAD_INPUT);
-    ck_assert_ptr_nonnull(strstr(err.text, "has no k weight for tensor model.layers.1"));
-    close_all();
-    ck_assert_int_eq(compare(&b, &a, NULL, &err), POSREF_BAD_INPUT);
-    ck_assert_ptr_nonnull(strstr(err.text, "has no k weight for tensor model.layers.1"));
-    close_all();
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "has no k weight for tensor model.layers.1"));
+    ck_assert_int_eq(compare_models(&b, &a, NULL), POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "has no k weight for tensor model.layers.1"));
     made_clear(&b);
     made_copy(&b, &a);
     made_find(&b, layer_name(2, "q_proj.weight"))->columns = HIDDEN / 2;
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_BAD_INPUT);
-    ck_assert_ptr_nonnull(strstr(err.text, "different models"));
-    close_all();
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "different models"));
     made_find(&b, layer_name(2, "q_proj.weight"))->columns = HIDDEN;
     made_find(&b, layer_name(2, "q_proj.weight"))->rows = HEADS * 16 - 1;
-    ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_BAD_INPUT);
-    ck_assert_ptr_nonnull(strstr(err.text, "191 rows are not 12 heads of 16"));
-    close_all();
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "191 rows are not 12 heads of 16"));
     made_clear(&a);
     made_clear(&b);
 }
@@ -468,14 +374,12 @@ START_TEST(packings_are_named_and_refused)
         {"model.layers.0.self_attn.q_proj.weight_packed", "compressed-tensors"}};
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
         struct made_model a, b;
-        struct posref_error err = {{0}, {0}};
-        make(&a, 16);
+            make(&a, 16);
         made_copy(&b, &a);
         made_add(&b, packed[i].name, 4, 0);
-        ck_assert_int_eq(compare(&a, &b, NULL, &err), POSREF_BAD_INPUT);
-        ck_assert_msg(strstr(err.text, packed[i].says) != NULL, "%s", err.text);
-        close_all();
-        made_clear(&a);
+        ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_BAD_INPUT);
+        ck_assert_msg(strstr(fixture.err.text, packed[i].says) != NULL, "%s", fixture.err.text);
+            made_clear(&a);
         made_clear(&b);
     }
 }
@@ -485,7 +389,7 @@ int main(void)
 {
     Suite *suite = suite_create("weights");
     TCase *cases = tcase_create("all");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, fixture_setup, fixture_teardown);
     tcase_add_test(cases, right_ports);
     tcase_add_test(cases, wrong_as_a_whole);
     tcase_add_test(cases, one_part_left_out);
@@ -500,10 +404,5 @@ int main(void)
     tcase_add_test(cases, different_models_are_refused);
     tcase_add_test(cases, packings_are_named_and_refused);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
