@@ -4,6 +4,8 @@
 #ifndef POSREF_BALL_CONSTANTS_H
 #define POSREF_BALL_CONSTANTS_H
 
+#include "ball.h"
+
 /* pi / 4, little-endian, cut off. */
 static const uint64_t posref_pi_limbs[POSREF_BALL_LIMBS] = {
     0xf8ff9406ad9e530e, 0xc9751e763dba37bd, 0xc1d4dcb2602646de, 0x36c3fab4d27c7026,

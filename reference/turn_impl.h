@@ -9,6 +9,7 @@
 #include <string.h>
 
 __extension__ typedef unsigned __int128 turn_u128;
+__extension__ typedef __int128 turn_i128;
 
 /* Sine and cosine of 2 pi j / 1024. tests/unit/test_turn_table.c computes both tables again with
  * balls, and printed them. */
@@ -42,6 +43,35 @@ extern const struct turn_parts posref_turn_parts[TURN_STEPS];
 #define TURN_ROTATE_ERROR 0x1.04p-103
 /* Of the quick phase, relative to the result; section 4. */
 #define TURN_QUICK_ERROR 0x1.4p-66
+
+/* An angle near the first quadrant, 2 pi (step / 1024 +- residue * 2^(-128 - zeros)), and
+ * then `quarters` quarter turns. residue has its top bit set; zeros >= 10. */
+struct turn_reduced {
+    turn_u128 residue;
+    int zeros;
+    int step; /* 0 .. 255 */
+    int quarters;
+    bool negative;
+};
+
+/* man * 2^exponent, man with its top bits near the top. */
+struct turn_wide {
+    turn_u128 man;
+    int exponent;
+};
+
+/* product * 2^-point turns, exactly, to a step and a residue of 128 bits (cut off); product is
+ * scratch. false: no bit of the fraction is left, or it is below 2^-700. */
+bool posref_turn_reduce(struct turn_reduced *out, uint64_t product[4], int64_t point);
+
+/* Cosine and sine of the angle without its quarters, both in [0, 1] to 2^-115 relatively, except
+ * that the sine may be negative in step 0 (then *sine_negative). */
+void posref_turn_kernel(struct turn_wide *c, struct turn_wide *s, bool *sine_negative,
+                        const struct turn_reduced *r);
+
+/* The quick phase alone, for tests: true when it decides both. */
+bool posref_turn_quick(double *cos_out, double *sin_out, const struct posref_turn *turn,
+                       double position);
 
 /* a * b / 2^128 cut off, or up to 2 less. */
 static inline turn_u128 mul_high(turn_u128 a, turn_u128 b)

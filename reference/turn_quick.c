@@ -121,30 +121,36 @@ static bool careful_pair(double *cos_out, double *sin_out, const struct posref_t
     return true;
 }
 
-/* As posref_turn_cos_sin, one position. */
-static inline bool one_pair(double *cos_out, double *sin_out, const struct quick *quick,
-                            const struct posref_turn *turn, double position)
+/* The quick phase, for the integer positions in its range. */
+static inline bool quick_position(double *cos_out, double *sin_out, const struct quick *quick,
+                                  double position)
 {
     double size = fabs(position);
-    if (quick && size <= POSREF_MAX_POSITION) {
-        /* Adding 2^52 leaves the integer in the low bits. */
-        double shifted = size + 0x1p52;
-        uint64_t m = double_bits(shifted) & 0xffffffffu;
-        uint64_t sign = position < 0 ? (uint64_t)1 << 63 : 0; /* not of -0 */
-        if (shifted - 0x1p52 == size && quick_pair(cos_out, sin_out, quick, m, sign))
-            return true;
-    }
-    return careful_pair(cos_out, sin_out, turn, position);
+    /* Adding 2^52 leaves the integer in the low bits. */
+    double shifted = size + 0x1p52;
+    uint64_t m = double_bits(shifted) & 0xffffffffu;
+    uint64_t sign = position < 0 ? (uint64_t)1 << 63 : 0; /* not of -0 */
+    return size <= POSREF_MAX_POSITION && shifted - 0x1p52 == size &&
+           quick_pair(cos_out, sin_out, quick, m, sign);
+}
+
+bool posref_turn_quick(double *cos_out, double *sin_out, const struct posref_turn *turn,
+                       double position)
+{
+    struct quick quick;
+    return prepare(&quick, turn) && quick_position(cos_out, sin_out, &quick, position);
 }
 
 size_t posref_turn_cos_sin(double *cos_out, double *sin_out, bool *undecided,
                            const struct posref_turn *turn, const double *positions, size_t n)
 {
     struct quick quick;
-    const struct quick *use = prepare(&quick, turn) ? &quick : NULL;
+    bool use_quick = prepare(&quick, turn);
     size_t n_undecided = 0;
     for (size_t k = 0; k < n; k++) {
-        undecided[k] = !one_pair(&cos_out[k], &sin_out[k], use, turn, positions[k]);
+        undecided[k] = !(use_quick && quick_position(&cos_out[k], &sin_out[k], &quick,
+                                                     positions[k])) &&
+                       !careful_pair(&cos_out[k], &sin_out[k], turn, positions[k]);
         n_undecided += undecided[k];
     }
     return n_undecided;

@@ -90,8 +90,8 @@ static double random_operand(void)
     }
 }
 
-static void check_rotation(const struct posref_dd *c, const struct posref_dd *s, const mpfr_t cosine,
-                           const mpfr_t sine, double position)
+static void check_rotation(const struct posref_dd *c, const struct posref_dd *s,
+                           const mpfr_t cosine, const mpfr_t sine, double position)
 {
     struct posref_dd y[2];
     double x1 = random_operand();
@@ -231,19 +231,31 @@ static void check_setup(void)
     mpfr_clears(angle, cosine, sine, scaled, u.theta, u.factor_root, (mpfr_ptr)0);
 }
 
+static uint64_t number(const char *text)
+{
+    char *end;
+    uint64_t n = strtoull(text, &end, 0);
+    if (end == text || *end) {
+        fprintf(stderr, "check_turn: not a number: %s\n", text);
+        exit(2);
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    long rounds = argc > 1 ? atol(argv[1]) : 1000;
-    state = argc > 2 ? strtoull(argv[2], NULL, 0) : 20261129;
-    printf("check_turn: %ld rounds of %d positions, seed %llu\n", rounds, BATCH,
-           (unsigned long long)state);
-    for (long i = 0; i < rounds; i++)
+    uint64_t rounds = argc > 1 ? number(argv[1]) : 1000;
+    state = argc > 2 ? number(argv[2]) : 20261129;
+    long positions = (long)rounds * BATCH;
+    printf("check_turn: %llu rounds of %d positions, seed %llu\n", (unsigned long long)rounds,
+           BATCH, (unsigned long long)state);
+    for (uint64_t i = 0; i < rounds; i++)
         check_setup();
-    printf("check_turn: %ld comparisons, %ld failures; worst error / bound: dd %.3f, with magnitude "
-           "%.3f, rotation %.3f\n", checks + rotations, failures, worst_dd, worst_magnitude,
-           worst_rotate);
-    printf("check_turn: undecided: bulk %ld of %ld, dd %ld of %ld, rotation %ld of %ld\n",
-           undecided_bulk, rounds * BATCH, undecided_dd, rounds * BATCH * 4, undecided_rotate,
-           rotations);
+    printf("check_turn: %ld comparisons, %ld failures\n", checks + rotations, failures);
+    printf("check_turn: worst error / bound: dd %.3f, with magnitude %.3f, rotation %.3f\n",
+           worst_dd, worst_magnitude, worst_rotate);
+    printf("check_turn: undecided: bulk %ld of %ld, dd %ld of %ld, rotation %ld of %ld (a sixth of "
+           "the\noperands are extreme)\n", undecided_bulk, positions, undecided_dd, positions * 4,
+           undecided_rotate, rotations);
     return failures != 0;
 }

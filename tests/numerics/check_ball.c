@@ -185,75 +185,98 @@ static void check_arithmetic(unsigned prec, bool wide)
     mpfr_clears(x, y, z, (mpfr_ptr)0);
 }
 
-static void check_elementary(unsigned prec, bool wide)
+static void check_exp(unsigned prec, bool wide, int limbs)
 {
     struct posref_ball a;
     struct posref_ball r;
-    struct posref_ball s;
     mpfr_t x;
-    mpfr_t y;
     mpfr_t z;
     mpfr_init2(x, MPFR_BITS); /* the operand, exact */
-    mpfr_init2(y, prec + 200);
     mpfr_init2(z, prec + 200);
-    int limbs = (int)(prec / 64) + 1;
-    if (limbs > 4 && next_random() % 2)
-        limbs = 1;
     random_ball(&a, limbs, next_random() % 4 ? 8 : 45, wide);
     member(x, &a);
     mpfr_exp(z, x, MPFR_RNDN);
     posref_ball_exp(&r, &a, prec);
     if (mpfr_regular_p(z))
         check("exp", &r, z, &a, prec, !wide, 2);
-    /* cos and sin of turns: reduce in MPFR exactly (MPFR_BITS), then multiply by 2 pi. */
-    if (next_random() % 8 == 0) { /* near a multiple of an eighth */
-        struct posref_ball eighth;
-        posref_ball_set_int(&eighth, random_between(-1000, 1000));
-        posref_ball_scale2(&eighth, &eighth, -3);
-        a.exponent = -random_between(10, 300);
-        if (wide)
-            a.rad_exponent = a.exponent - 64 - random_between(2, 64);
-        posref_ball_add(&a, &a, &eighth, POSREF_BALL_MAX_BITS);
-        member(x, &a);
-    }
+    mpfr_clear(x);
+    mpfr_clear(z);
+}
+
+/* cos and sin of 2 pi x: the quarter turns come off exactly at MPFR_BITS. */
+static void turns_by_mpfr(mpfr_t cosine, mpfr_t sine, const mpfr_t x)
+{
     mpfr_t quarters;
-    mpfr_init2(quarters, MPFR_BITS);
     mpfr_t turn;
-    mpfr_init2(turn, MPFR_BITS);
+    mpfr_inits2(MPFR_BITS, quarters, turn, (mpfr_ptr)0);
     mpfr_mul_2si(quarters, x, 2, MPFR_RNDN);
     mpfr_rint(quarters, quarters, MPFR_RNDN);
     mpfr_div_2si(turn, quarters, 2, MPFR_RNDN);
     mpfr_sub(turn, x, turn, MPFR_RNDN);
-    mpfr_const_pi(y, MPFR_RNDN);
-    mpfr_mul(y, y, turn, MPFR_RNDN);
-    mpfr_mul_2si(y, y, 1, MPFR_RNDN);
-    mpfr_sin_cos(z, y, y, MPFR_RNDN); /* z = sin, y = cos */
+    mpfr_const_pi(cosine, MPFR_RNDN);
+    mpfr_mul(cosine, cosine, turn, MPFR_RNDN);
+    mpfr_mul_2si(cosine, cosine, 1, MPFR_RNDN);
+    mpfr_sin_cos(sine, cosine, cosine, MPFR_RNDN);
     mpfr_fmod_ui(quarters, quarters, 4, MPFR_RNDN);
     long q = mpfr_get_si(quarters, MPFR_RNDN) & 3;
     if (q & 1) {
-        mpfr_swap(y, z);
-        mpfr_neg(y, y, MPFR_RNDN);
+        mpfr_swap(cosine, sine);
+        mpfr_neg(cosine, cosine, MPFR_RNDN);
     }
     if (q & 2) {
-        mpfr_neg(y, y, MPFR_RNDN);
-        mpfr_neg(z, z, MPFR_RNDN);
+        mpfr_neg(cosine, cosine, MPFR_RNDN);
+        mpfr_neg(sine, sine, MPFR_RNDN);
     }
-    posref_ball_cos_sin_turns(&r, &s, &a, prec);
-    check("cos", &r, y, &a, prec, !wide, 2);
-    check("sin", &s, z, &a, prec, !wide, 2);
-    mpfr_clear(quarters);
-    mpfr_clear(turn);
+    mpfr_clears(quarters, turn, (mpfr_ptr)0);
+}
 
-    a.sign = 1;
-    if (next_random() % 4 == 0) { /* just beside 1 */
-        struct posref_ball one;
-        posref_ball_set_int(&one, 1);
-        a.exponent = -random_between(2, 200);
-        a.sign = next_random() & 1 ? 1 : -1;
-        if (wide)
-            a.rad_exponent = a.exponent - 64 - random_between(2, 64);
-        posref_ball_add(&a, &a, &one, POSREF_BALL_MAX_BITS);
-    }
+/* `center` / 8 plus something small. */
+static void near_eighths(struct posref_ball *a, int64_t center, bool wide)
+{
+    struct posref_ball eighths;
+    posref_ball_set_int(&eighths, center);
+    posref_ball_scale2(&eighths, &eighths, -3);
+    a->exponent = -random_between(10, 300);
+    if (wide)
+        a->rad_exponent = a->exponent - 64 - random_between(2, 64);
+    posref_ball_add(a, a, &eighths, POSREF_BALL_MAX_BITS);
+}
+
+static void check_cos_sin(unsigned prec, bool wide, int limbs)
+{
+    struct posref_ball a;
+    struct posref_ball c;
+    struct posref_ball s;
+    mpfr_t x;
+    mpfr_t cosine;
+    mpfr_t sine;
+    mpfr_init2(x, MPFR_BITS);
+    mpfr_inits2(prec + 200, cosine, sine, (mpfr_ptr)0);
+    random_ball(&a, limbs, next_random() % 4 ? 8 : 3000, wide);
+    if (next_random() % 8 == 0)
+        near_eighths(&a, random_between(-1000, 1000), wide);
+    member(x, &a);
+    turns_by_mpfr(cosine, sine, x);
+    posref_ball_cos_sin_turns(&c, &s, &a, prec);
+    bool exact_zero = mpfr_zero_p(cosine) || mpfr_zero_p(sine);
+    check("cos", &c, cosine, &a, prec, !wide || exact_zero, 2);
+    check("sin", &s, sine, &a, prec, !wide || exact_zero, 2);
+    mpfr_clears(x, cosine, sine, (mpfr_ptr)0);
+}
+
+static void check_log(unsigned prec, bool wide, int limbs)
+{
+    struct posref_ball a;
+    struct posref_ball r;
+    mpfr_t x;
+    mpfr_t z;
+    mpfr_init2(x, MPFR_BITS);
+    mpfr_init2(z, prec + 200);
+    random_ball(&a, limbs, next_random() % 4 ? 8 : 3000, wide);
+    if (next_random() % 4 == 0)
+        near_eighths(&a, 8, wide); /* just beside 1 */
+    else
+        a.sign = 1;
     member(x, &a);
     mpfr_log(z, x, MPFR_RNDN);
     if (mpfr_cmp_ui(x, 0) > 0 && posref_ball_log(&r, &a, prec))
@@ -261,8 +284,17 @@ static void check_elementary(unsigned prec, bool wide)
     else if (!wide && mpfr_cmp_ui(x, 0) > 0)
         report("refused", "log", prec, &a);
     mpfr_clear(x);
-    mpfr_clear(y);
     mpfr_clear(z);
+}
+
+static void check_elementary(unsigned prec, bool wide)
+{
+    int limbs = (int)(prec / 64) + 1;
+    if (limbs > 4 && next_random() % 2)
+        limbs = 1;
+    check_exp(prec, wide, limbs);
+    check_cos_sin(prec, wide, limbs);
+    check_log(prec, wide, limbs);
 }
 
 static void check_pow(unsigned prec)
@@ -375,14 +407,26 @@ static void check_round(void)
     mpfr_clear(d);
 }
 
+static uint64_t number(const char *text)
+{
+    char *end;
+    uint64_t n = strtoull(text, &end, 0);
+    if (end == text || *end) {
+        fprintf(stderr, "check_ball: not a number: %s\n", text);
+        exit(2);
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    long rounds = argc > 1 ? atol(argv[1]) : 2000;
-    state = argc > 2 ? strtoull(argv[2], NULL, 0) : 20261129;
-    printf("check_ball: %ld rounds, seed %llu\n", rounds, (unsigned long long)state);
+    uint64_t rounds = argc > 1 ? number(argv[1]) : 2000;
+    state = argc > 2 ? number(argv[2]) : 20261129;
+    printf("check_ball: %llu rounds, seed %llu\n", (unsigned long long)rounds,
+           (unsigned long long)state);
     check_constants();
     static const unsigned precs[] = {64, 128, 192, 256, 320, 512, 1024, 2048, 4032};
-    for (long i = 0; i < rounds; i++) {
+    for (uint64_t i = 0; i < rounds; i++) {
         unsigned prec = precs[next_random() % (i % 16 ? 5 : 9)];
         check_arithmetic(prec, false);
         check_arithmetic(prec, true);

@@ -1,5 +1,5 @@
 # Ball arithmetic and turns against MPFR.
-BALL_CHECKS = $(addprefix $(BUILD)/tests/oracle/,check_ball check_turn)
+BALL_CHECKS = $(addprefix $(BUILD)/tests/numerics/,check_ball check_turn)
 
 TEST_PARTS += test-oracle-ball
 TEST_PROGRAMS += $(BALL_CHECKS)
@@ -9,8 +9,8 @@ $(BALL_CHECKS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ -lmpfr -lgmp $(LIBS_MATH)
 
 test-oracle-ball: $(BALL_CHECKS) ## balls, turns and rotations compared with MPFR
-	$(BUILD)/tests/oracle/check_ball
-	$(BUILD)/tests/oracle/check_turn
+	$(BUILD)/tests/numerics/check_ball
+	$(BUILD)/tests/numerics/check_turn
 
 -include $(BALL_CHECKS:=.d)
 .PHONY: test-oracle-ball
