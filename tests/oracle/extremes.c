@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     for (int f = 0; f < 3; f++) {
         try_alibi(&run, 1, 8, forms[f]);
         try_alibi(&run, 12, 8, forms[f]);
-        try_alibi(&run, 3, 1000, forms[f]);
+        try_alibi(&run, 3, 256, forms[f]);
     }
     flint_cleanup();
     printf("extremes: %lld requests, %lld values, %lld exact, %lld ties, nearest boundary "

@@ -10,7 +10,7 @@
 
 struct oracle_db {
     sqlite3 *handle;
-    sqlite3_stmt *vector, *tensors, *document;
+    sqlite3_stmt *vector, *tensors, *answer, *prompt;
     int64_t *n, count; /* the vectors' keys, in the order of ids */
 };
 
@@ -56,9 +56,10 @@ struct oracle_db *oracle_db_open(const char *path, const char *suite, const char
     }
     db->vector = prepare(db, "SELECT id, op, spec FROM vector WHERE n = ?1");
     db->tensors = prepare(db, "SELECT output, name, dtype, shape, data FROM tensor "
-                              "WHERE vector = ?1 ORDER BY output, place");
-    db->document = prepare(db, "SELECT json FROM document WHERE vector = ?1 AND answers = 1");
-    if (!db->vector || !db->tensors || !db->document || !list_vectors(db, suite, id)) {
+                              "WHERE vector = ?1 ORDER BY key");
+    db->answer = prepare(db, "SELECT json FROM answer WHERE vector = ?1");
+    db->prompt = prepare(db, "SELECT json FROM prompt WHERE vector = ?1");
+    if (!db->vector || !db->tensors || !db->answer || !db->prompt || !list_vectors(db, suite, id)) {
         snprintf(error, 256, "%s: no posref database, or no such suite or vector", path);
         oracle_db_close(db);
         return NULL;
@@ -72,7 +73,8 @@ void oracle_db_close(struct oracle_db *db)
         return;
     sqlite3_finalize(db->vector);
     sqlite3_finalize(db->tensors);
-    sqlite3_finalize(db->document);
+    sqlite3_finalize(db->answer);
+    sqlite3_finalize(db->prompt);
     sqlite3_close(db->handle);
     free(db->n);
     free(db);
@@ -194,26 +196,32 @@ static bool same_fields(struct oracle_case *c, const struct oracle_case *json)
     return c->n_fields == json->n_fields || oracle_fail(c, "spec: the stored JSON has more fields");
 }
 
-bool oracle_db_json(struct oracle_db *db, int64_t at, struct oracle_case *c)
+/* One stored document against the tensors; a prompt has no outputs. */
+static bool check_document(sqlite3_stmt *row, int64_t n, struct oracle_case *c, bool is_answer)
 {
     struct oracle_case json;
     oracle_case_init(&json, "");
-    sqlite3_reset(db->document);
-    bool ok = sqlite3_bind_int64(db->document, 1, db->n[at]) == SQLITE_OK &&
-              sqlite3_step(db->document) == SQLITE_ROW;
+    sqlite3_reset(row);
+    bool ok = sqlite3_bind_int64(row, 1, n) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW;
     if (!ok)
         oracle_fail(c, "no stored JSON");
-    else if (!oracle_read_json(&json, sqlite3_column_blob(db->document, 0),
-                               (size_t)sqlite3_column_bytes(db->document, 0)))
+    else if (!oracle_read_json(&json, sqlite3_column_blob(row, 0),
+                               (size_t)sqlite3_column_bytes(row, 0)))
         ok = oracle_fail(c, "stored %.200s", json.error);
     else if (strcmp(json.id, c->id) != 0)
         ok = oracle_fail(c, "stored JSON is of %s", json.id);
     else
         ok = same_fields(c, &json) &&
              same_tensors(c, c->input, c->n_inputs, json.input, json.n_inputs) &&
-             same_tensors(c, c->output, c->n_outputs, json.output, json.n_outputs);
+             same_tensors(c, c->output, is_answer ? c->n_outputs : 0, json.output, json.n_outputs);
     oracle_case_clear(&json);
     return ok;
+}
+
+bool oracle_db_json(struct oracle_db *db, int64_t at, struct oracle_case *c)
+{
+    return check_document(db->answer, db->n[at], c, true) &&
+           check_document(db->prompt, db->n[at], c, false);
 }
 
 bool oracle_db_case(struct oracle_db *db, int64_t at, struct oracle_case *c)
