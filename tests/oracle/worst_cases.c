@@ -2,8 +2,9 @@
 /* Searches the positions at which the angle p w_i of some pair comes closest to a multiple of a
  * quarter turn: where a cosine or sine is smallest and range reduction loses most bits.
  *
- *   worst_cases            JSON: for each base and dim in use the worst pairs, by distance
- *   worst_cases --check    the method against trying every position, to a small limit
+ *   worst_cases              for each base and dim in use, the alternatives of core's "reduction"
+ *   worst_cases --distances  JSON: the same with pair, quarter turns and distance
+ *   worst_cases --check      the method against trying every position, to a small limit
  *
  * |p a - k| with a = w_i / (pi/2) is smallest, among 0 < p <= N, at a convergent of a's continued
  * fraction (Lagrange): no search over positions is needed. */
@@ -123,7 +124,31 @@ static int by_distance(const void *a, const void *b)
     return x->pair < y->pair ? -1 : x->pair > y->pair;
 }
 
-static void search(double base, int dim, bool last)
+typedef void print_fn(const struct worst *worst, int64_t n, double base, int dim);
+
+static void print_distances(const struct worst *worst, int64_t n, double base, int dim)
+{
+    for (int64_t i = 0; i < n; i++)
+        printf("{\"base\": %.17g, \"dim\": %d, \"pair\": %lld, \"position\": %lld, "
+               "\"quarter_turns\": %lld, \"log2_distance\": %.2f}\n", base, dim,
+               (long long)worst[i].pair, (long long)worst[i].position,
+               (long long)worst[i].quarters, worst[i].log2_distance);
+}
+
+/* As suites are declared; every other position is negative. */
+static void print_alternative(const struct worst *worst, int64_t n, double base, int dim)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.1e", base); /* 1.5e+05 */
+    int digits = name[2] == '0' ? 1 : 3;
+    printf("      {\"slug\": \"d%d-b%.*se%c\", \"spec\": {\"dim\": %d, \"base\": %.17g},\n"
+           "       \"positions\": \"", dim, digits, name, name[strlen(name) - 1], dim, base);
+    for (int64_t i = 0; i < n; i++)
+        printf("%s%lld", i ? "," : "", (long long)(i % 2 ? -worst[i].position : worst[i].position));
+    puts("\"},");
+}
+
+static void search(double base, int dim, print_fn *print)
 {
     struct rope_frequencies f;
     if (!open_frequencies(&f, base, dim))
@@ -141,13 +166,8 @@ static void search(double base, int dim, bool last)
     }
     if (worst)
         qsort(worst, (size_t)f.n_pairs, sizeof *worst, by_distance);
-    printf("  {\"base\": %.17g, \"dim\": %d, \"worst\": [", base, dim);
-    for (int64_t i = 0; worst && i < f.n_pairs && i < SHOWN; i++)
-        printf("%s\n    {\"pair\": %lld, \"position\": %lld, \"quarter_turns\": %lld, "
-               "\"log2_distance\": %.2f}", i ? "," : "", (long long)worst[i].pair,
-               (long long)worst[i].position, (long long)worst[i].quarters,
-               worst[i].log2_distance);
-    printf("]}%s\n", last ? "" : ",");
+    if (worst)
+        print(worst, f.n_pairs < SHOWN ? f.n_pairs : SHOWN, base, dim);
     free(worst);
     arb_clear(a);
     rope_frequencies_clear(&f);
@@ -193,11 +213,10 @@ int main(int argc, char **argv)
         flint_cleanup();
         return failed ? 1 : 0;
     }
-    puts("[");
+    bool distances = argc > 1 && strcmp(argv[1], "--distances") == 0;
     for (size_t b = 0; b < 4; b++)
         for (size_t d = 0; d < 5; d++)
-            search(bases[b], dims[d], b == 3 && d == 4);
-    puts("]");
+            search(bases[b], dims[d], distances ? print_distances : print_alternative);
     flint_cleanup();
     return 0;
 }
