@@ -19,8 +19,8 @@ static const char *next_element(const char **list, size_t *length)
     return s;
 }
 
-/* Whether the element's q parameter is zero: q=0, q=0.0, ... */
-static bool quality_zero(const char *element, size_t length)
+/* The element's q parameter in thousandths; 1000 when it has none. */
+static int quality(const char *element, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if (element[i] != ';')
@@ -30,21 +30,23 @@ static bool quality_zero(const char *element, size_t length)
             k++;
         if (length - k < 3 || (element[k] | 0x20) != 'q' || element[k + 1] != '=')
             continue;
-        size_t digits = k + 2;
-        while (digits < length && (element[digits] == '0' || element[digits] == '.'))
-            digits++;
-        return digits == length || element[digits] < '0' || element[digits] > '9';
+        if (element[k + 2] != '0')
+            return 1000;
+        int value = 0, place = 100;
+        for (k += 4; k < length && element[k] >= '0' && element[k] <= '9'; k++, place /= 10)
+            value += place * (element[k] - '0');
+        return value;
     }
-    return false;
+    return 1000;
 }
 
-bool posref_accepts(const char *accept, const char *type)
+/* The quality that an Accept header gives `type`: of the ranges that cover it, the most specific
+ * decides. */
+static int type_quality(const char *accept, const char *type)
 {
-    if (!accept || !accept[strspn(accept, " \t,")])
-        return true;
     size_t type_length = strlen(type), major = strcspn(type, "/") + 1;
     int best = -1; /* 0: any type, 1: this major type, 2: exactly this type */
-    bool admitted = false;
+    int value = 0;
     size_t length;
     for (const char *element; (element = next_element(&accept, &length));) {
         size_t range = 0;
@@ -58,10 +60,25 @@ bool posref_accepts(const char *accept, const char *type)
                                                                        : -1;
         if (specific > best) {
             best = specific;
-            admitted = !quality_zero(element, length);
+            value = quality(element, length);
         }
     }
-    return admitted;
+    return value;
+}
+
+int posref_accept_choose(const char *accept, const char *const *types)
+{
+    if (!accept || !accept[strspn(accept, " \t,")])
+        return 0;
+    int chosen = -1, best = 0;
+    for (int i = 0; types[i]; i++) {
+        int value = type_quality(accept, types[i]);
+        if (value > best) {
+            best = value;
+            chosen = i;
+        }
+    }
+    return chosen;
 }
 
 bool posref_accepts_gzip(const char *accept_encoding)
@@ -78,7 +95,7 @@ bool posref_accepts_gzip(const char *accept_encoding)
                      (range == 6 && strncasecmp(element, "x-gzip", 6) == 0);
         if (!exact && (named || range != 1 || *element != '*'))
             continue;
-        admitted = !quality_zero(element, length);
+        admitted = quality(element, length) > 0;
         named = named || exact;
     }
     return admitted;

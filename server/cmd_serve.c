@@ -109,6 +109,7 @@ static enum posref_status serve(const struct arguments *arguments, struct posref
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more must not end the service */
     raise_descriptor_limit();
     struct posref_daemon_options options = {.n_threads = count_threads(), .max_connections = 4096,
                                             .max_per_address = 256, .idle_s = 15, .request_s = 60};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/vectors/ID: one vector, as stored. */
+/* GET /v1/vectors/ID: one vector, as the stored JSON or as a safetensors document. */
 #include "handle.h"
 
 #include <string.h>
@@ -18,27 +18,49 @@ static bool read_answers(const struct posref_call *call, struct posref_reply *re
     return false;
 }
 
-void posref_handle_vector(const struct posref_call *call, struct posref_reply *reply)
+static enum posref_status add_json(const struct posref_call *call, struct posref_reply *reply,
+                                   bool answers, bool *found, struct posref_error *err)
 {
-    bool answers, found;
-    if (!read_answers(call, reply, &answers) || !posref_check_digest(call, reply))
-        return;
     const char *json;
     size_t length;
-    char sha256[65];
-    struct posref_error err = {{0}, {0}};
     enum posref_status status = posref_db_json(call->lease->db, call->argument, answers, &json,
-                                               &length, sha256, &found, &err);
-    if (status != POSREF_OK) {
-        posref_reply_error(reply, POSREF_INTERNAL, &err); /* no fault of the request's */
+                                               &length, reply->sha256, found, err);
+    if (status == POSREF_OK && *found)
+        posref_buffer_add(&reply->body, json, length);
+    return status;
+}
+
+static enum posref_status add_safetensors(const struct posref_call *call,
+                                          struct posref_reply *reply, bool answers, bool *found,
+                                          struct posref_error *err)
+{
+    struct posref_heap *heap = posref_heap_new(0);
+    if (!heap)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
+    struct posref_arena arena = posref_heap_arena(heap);
+    struct posref_vector vector;
+    enum posref_status status =
+        posref_db_get(call->lease->db, call->argument, &vector, found, &arena, err);
+    if (status == POSREF_OK && *found)
+        posref_vector_safetensors(&reply->body, &vector, answers);
+    reply->content_type = "application/vnd.safetensors";
+    posref_heap_free(heap);
+    return status;
+}
+
+void posref_handle_vector(const struct posref_call *call, struct posref_reply *reply)
+{
+    bool answers, found = false;
+    if (!read_answers(call, reply, &answers) || !posref_check_digest(call, reply))
         return;
-    }
-    if (!found) {
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = call->form == 0
+                                    ? add_json(call, reply, answers, &found, &err)
+                                    : add_safetensors(call, reply, answers, &found, &err);
+    if (status != POSREF_OK)
+        posref_reply_error(reply, POSREF_INTERNAL, &err); /* no fault of the request's */
+    else if (!found)
         posref_reply_fail(reply, POSREF_PROBLEM_NOT_FOUND, NULL,
                           "%.160s: no vector has this id; /v1/vectors lists them",
                           call->argument);
-        return;
-    }
-    posref_buffer_add(&reply->body, json, length);
-    memcpy(reply->sha256, sha256, sizeof reply->sha256);
 }

@@ -40,9 +40,9 @@ void posref_reply_compress(struct posref_reply *reply);
  * comparison): either says that the client has this content. */
 bool posref_etag_matches(const char *if_none_match, const char *sha256);
 
-/* Whether an Accept header (NULL: anything) admits `type` with a quality above 0. The most
- * specific range that covers the type decides. */
-bool posref_accepts(const char *accept, const char *type);
+/* Which of the NULL-terminated `types` an Accept header (NULL: the first) prefers; the earlier one
+ * of equals; -1 when it admits none. */
+int posref_accept_choose(const char *accept, const char *const *types);
 
 /* Whether an Accept-Encoding header (NULL: no) admits gzip. */
 bool posref_accepts_gzip(const char *accept_encoding);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-static const char json[] = "application/json", text[] = "text/plain";
+static const char *const json[] = {"application/json", NULL};
+static const char *const text[] = {"text/plain", NULL};
+static const char *const tensors[] = {"application/json", "application/vnd.safetensors", NULL};
 static const char *const page_params[] = {"suite", "limit", "after", "digest", NULL};
 static const char *const vector_params[] = {"answers", "digest", NULL};
 
@@ -30,7 +32,7 @@ const struct posref_route posref_routes[] = {
      .keys = POSREF_KEYS_FILTER, .produces = json, .uses_db = true,
      .handle = posref_handle_vectors},
     {.path = "/v1/vectors/", .prefix = true, .method = POSREF_METHOD_GET, .params = vector_params,
-     .produces = json, .uses_db = true, .handle = posref_handle_vector},
+     .produces = tensors, .uses_db = true, .handle = posref_handle_vector},
     {.path = NULL},
 };
 _Static_assert(sizeof posref_routes / sizeof *posref_routes <= POSREF_METRICS_ROUTES,

@@ -35,6 +35,7 @@ struct posref_call {
     const struct posref_http_request *http;
     const struct posref_route *route;
     const struct posref_uri *uri;
+    int form;                    /* which of the route's media types is wanted */
     const char *argument;        /* what follows a prefix route's path */
     const struct posref_lease *lease; /* the database, where the route uses it; else NULL */
     struct posref_metrics *metrics;
@@ -48,7 +49,7 @@ struct posref_route {
     enum posref_method method;
     const char *const *params; /* NULL-terminated, or NULL */
     enum posref_keys keys;
-    const char *produces; /* media type */
+    const char *const *produces; /* media types, NULL-terminated; the first is the usual one */
     bool uses_db;
     posref_handler *handle;
 };

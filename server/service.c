@@ -46,12 +46,15 @@ static bool is_json(const char *content_type)
     return !*rest || *rest == ';';
 }
 
+/* Sets *form to the media type that is wanted. */
 static bool refuse_form(struct posref_reply *reply, const struct posref_route *route,
-                        const struct posref_http_request *http)
+                        const struct posref_http_request *http, int *form)
 {
-    if (!posref_accepts(http->accept, route->produces)) {
-        posref_reply_fail(reply, POSREF_PROBLEM_NOT_ACCEPTABLE, NULL, "%s comes as %s only",
-                          route->path, route->produces);
+    *form = posref_accept_choose(http->accept, route->produces);
+    if (*form < 0) {
+        posref_reply_fail(reply, POSREF_PROBLEM_NOT_ACCEPTABLE, NULL, "%s comes as %s%s%s only",
+                          route->path, route->produces[0], route->produces[1] ? " or " : "",
+                          route->produces[1] ? route->produces[1] : "");
         return true;
     }
     if (route->method != POSREF_METHOD_POST)
@@ -133,7 +136,8 @@ static const struct posref_route *answer(struct posref_service *service,
     unsigned method = parse_method(http->method), methods;
     struct posref_call call = {.http = http, .uri = &uri, .metrics = &service->metrics};
     call.route = posref_route_find(uri.path, (enum posref_method)method, &call.argument, &methods);
-    if (refuse_method(reply, uri.path, method, methods) || refuse_form(reply, call.route, http) ||
+    if (refuse_method(reply, uri.path, method, methods) ||
+        refuse_form(reply, call.route, http, &call.form) ||
         refuse_params(reply, call.route, &uri))
         return call.route;
     handle(service, call, reply);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* posref show ID: one vector as JSON, for people, or as a safetensors document. */
 #include "vectors/commands.h"
-#include "vectors/safetensors.h"
 
 #include <string.h>
 
@@ -45,26 +44,6 @@ static void add_text(struct posref_buffer *out, const struct posref_vector *vect
         add_rows(out, "output", &vector->outputs.item[i]);
 }
 
-static enum posref_status add_document(struct posref_buffer *out,
-                                       const struct posref_vector *vector,
-                                       struct posref_error *err)
-{
-    struct posref_buffer spec;
-    struct posref_tensors all = vector->inputs;
-    for (int i = 0; i < vector->outputs.n && all.n < POSREF_MAX_TENSORS; i++)
-        all.item[all.n++] = vector->outputs.item[i];
-    posref_buffer_init(&spec, 1 << 16);
-    posref_spec_text(&spec, &vector->spec);
-    if (spec.failed)
-        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    const char *const metadata[] = {"id",    vector->id,    "op",     posref_op_name(vector->op),
-                                    "spec",  spec.data,     "suite",  vector->suite_min,
-                                    "flags", vector->flags, "source", vector->source, NULL};
-    posref_safetensors_add(out, &all, metadata);
-    posref_buffer_clear(&spec);
-    return POSREF_OK;
-}
-
 enum format { FORMAT_JSON, FORMAT_TEXT, FORMAT_SAFETENSORS, N_FORMATS };
 
 static enum posref_status fill(struct posref_buffer *out, struct posref_db *db, const char *id,
@@ -86,7 +65,7 @@ static enum posref_status fill(struct posref_buffer *out, struct posref_db *db, 
         if (status == POSREF_OK && found && format == FORMAT_TEXT)
             add_text(out, &vector);
         else if (status == POSREF_OK && found)
-            status = add_document(out, &vector, err);
+            posref_vector_safetensors(out, &vector, true);
     }
     if (status == POSREF_OK && !found)
         return posref_fail(err, POSREF_BAD_INPUT, id, "no such vector");

@@ -166,6 +166,11 @@ void posref_vector_head_json(struct posref_buffer *out, const struct posref_vect
 void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
                         bool answers);
 
+/* The vector as a safetensors document: inputs, and outputs when asked for, bit for bit; id, op,
+ * spec, suite, flags and source as metadata. */
+void posref_vector_safetensors(struct posref_buffer *out, const struct posref_vector *vector,
+                               bool answers);
+
 /* Called now and then while vectors are made. NULL is fine everywhere. */
 typedef void posref_progress(void *ctx, size_t n_done, size_t n_total);
 /* For commands: one line on stderr that counts, when stderr is a terminal. ctx is unused. */

@@ -30,6 +30,7 @@ END_TEST
 
 START_TEST(accept)
 {
+    static const char *const types[] = {"application/json", NULL};
     static const struct {
         const char *header;
         bool admits;
@@ -55,7 +56,33 @@ START_TEST(accept)
         {"*/*;q=0", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg(posref_accepts(cases[i].header, "application/json") == cases[i].admits, "%s",
+        ck_assert_msg((posref_accept_choose(cases[i].header, types) == 0) == cases[i].admits, "%s",
+                      cases[i].header ? cases[i].header : "(none)");
+}
+END_TEST
+
+START_TEST(accept_prefers)
+{
+    static const char *const types[] = {"application/json", "application/vnd.safetensors", NULL};
+    static const struct {
+        const char *header;
+        int chosen;
+    } cases[] = {
+        {NULL, 0},
+        {"*/*", 0},
+        {"application/*", 0},
+        {"application/vnd.safetensors", 1},
+        {"application/vnd.safetensors, application/json", 0},
+        {"application/vnd.safetensors, application/json;q=0.9", 1},
+        {"application/vnd.safetensors;q=0.25, application/json;q=0.3", 0},
+        {"application/vnd.safetensors;q=0.35, application/json;q=0.305", 1},
+        {"application/vnd.safetensors, */*;q=0.1", 1},
+        {"application/vnd.safetensors;q=0, */*", 0},
+        {"application/json;q=0, */*;q=0.001", 1},
+        {"text/html, image/*", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(posref_accept_choose(cases[i].header, types) == cases[i].chosen, "%s",
                       cases[i].header ? cases[i].header : "(none)");
 }
 END_TEST
@@ -217,6 +244,7 @@ int main(void)
     TCase *tests = tcase_create("reply");
     tcase_add_test(tests, entity_tags);
     tcase_add_test(tests, accept);
+    tcase_add_test(tests, accept_prefers);
     tcase_add_test(tests, accept_encoding);
     tcase_add_test(tests, compressed_bodies_unpack);
     tcase_add_test(tests, not_modified);
