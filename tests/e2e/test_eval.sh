@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# posref eval: the worked example, every form of input, and bad input.
+. "$(dirname "$0")/lib.sh"
+
+# The example of RoFormer's formula that the literature works through: dim 4, position 1.
+succeeds eval scheme=rope dim=4 pairing=interleaved positions=1 x=1,0.5,-0.5,1.5
+says '.outputs.y.shape == [1, 4]'
+says '.outputs.y.data | map(. * 1e6 | floor) == [119566, 1111622, -514975, 1494925]'
+says '.outputs.inv_freq == {"shape": [2], "data": [1, 0.01]}'
+says '.outputs.attention_factor == {"shape": [], "data": [1]}'
+says '.outputs.cos.shape == [1, 2] and .outputs.sin.shape == [1, 2]'
+says '.outputs.cos.data[0] == 0.5403023058681398 and .outputs.sin.data[0] == 0.8414709848078965'
+says '.spec == {"scheme": "rope", "dim": 4, "base": 10000, "rotary_dim": 4, "partial": "leading",
+      "pairing": "interleaved", "direction": "forward", "scaling": "none"}'
+same "$(head -c 23 "$work/out")" '{"spec": {"scheme": "ro' 'layout of the answer'
+same "$(wc -l <"$work/out")" 1 'lines of the answer'
+
+# The same numbers, typed otherwise, give the same bytes.
+cp "$work/out" "$work/first"
+for x in 1.0,5e-1,-.5,1.50 0x1p0,0x1p-1,-0x.8p0,0x1.8p0 \
+    3ff0000000000000,3fe0000000000000,bfe0000000000000,3ff8000000000000; do
+    succeeds eval scheme=rope dim=4 pairing=interleaved base=1e4 positions=1..1 "x=$x"
+    same "$(cmp "$work/first" "$work/out" 2>&1)" '' "bytes for x=$x"
+done
+env LC_ALL=de_DE.UTF-8 "$POSREF" eval scheme=rope dim=4 pairing=interleaved positions=1 \
+    x=1,0.5,-0.5,1.5 >"$work/out"
+same "$(cmp "$work/first" "$work/out" 2>&1)" '' 'bytes under another locale'
+
+# Defaults, ranges, ops.
+succeeds eval dim=8
+says '.spec.scheme == "rope" and .spec.pairing == "half" and (.outputs | keys | length) == 2'
+succeeds eval dim=8 positions=0..60/4
+says '.outputs.cos.shape == [16, 4]'
+succeeds eval dim=8 positions=0,1 op=table
+says '.outputs | keys == ["cos", "sin"]'
+succeeds eval scheme=sinusoidal dim=4 positions=0..3
+says '.outputs.table.shape == [4, 4] and .outputs.table.data[0:4] == [0, 1, 0, 1]'
+succeeds eval scheme=alibi num_heads=8 q_positions=2 k_positions=0,1,2
+says '.outputs.slopes.data[0] == 0.5 and .outputs.bias.shape == [8, 1, 3]'
+says '.outputs.bias.data[0:2] == [-1, -0.5]'
+# A channel that does not rotate is copied with its sign, zero or not.
+succeeds eval dim=4 rotary_dim=2 positions=0 x=1,2,-0,-0.0
+same "$(grep -c '"y": {"shape": \[1, 4\], "data": \[1, 2, -0.0, -0.0\]}' "$work/out")" 1 'zeros'
+
+# Files.
+succeeds eval dim=4 positions=0,5 x=1,2,3,4,5,6,7,8
+cp "$work/out" "$work/flat"
+printf '%s' '{"x":{"dtype":"F64","shape":[2,4],"data_offsets":[0,64]}}' >"$work/header"
+{
+    printf '\x3a\x00\x00\x00\x00\x00\x00\x00'
+    printf '%s ' "$(cat "$work/header")"
+    for high in 3ff0 4000 4008 4010 4014 4018 401c 4020; do
+        printf '\x00\x00\x00\x00\x00\x00'
+        printf '%b' "\\x${high:2:2}\\x${high:0:2}"
+    done
+} >"$work/x.safetensors"
+succeeds eval dim=4 positions=0,5 "x=@$work/x.safetensors"
+same "$(cmp "$work/flat" "$work/out" 2>&1)" '' 'x from a file'
+succeeds eval dim=4 positions=0,5 "x=@$work/x.safetensors:x"
+refuses 'z' eval dim=4 positions=0,5 "x=@$work/x.safetensors:z"
+refuses 'No such file' eval dim=4 positions=0,5 "x=@$work/none.safetensors"
+refuses 'dmi' eval "dmi=@$work/x.safetensors"
+
+# Bad input: one line that names the key.
+refuses 'dim: ' eval
+refuses 'dim: ' eval dim=5
+refuses 'dim: ' eval dim=0
+refuses 'dim: ' eval dim=4 dim=4
+refuses 'dim: ' eval dim=1e9
+refuses 'rotary_dim: ' eval dim=8 rotary_dim=3
+refuses 'rotary_dim: ' eval dim=8 rotary_dim=10
+refuses 'base: ' eval dim=8 base=1
+refuses 'base: ' eval dim=8 base=1.1e12
+refuses 'base: ' eval dim=8 base=nan
+refuses 'factor: ' eval dim=8 scaling=linear factor=0
+refuses 'factor: ' eval dim=8 scaling=linear
+refuses 'factor: ' eval dim=8 factor=2
+run eval dim=2 scaling=ntk factor=2
+same "$status $(grep -cE 'rotary_dim|scaling|dim' "$work/err")" '2 1' 'ntk with two channels'
+refuses 'num_heads: ' eval dim=8 num_heads=2
+refuses 'paring: unknown key; did you mean pairing?' eval dim=8 paring=half
+refuses 'pairing: ' eval dim=8 pairing=neox
+refuses 'positions: ' eval dim=8 positions=2147483648
+refuses 'positions: ' eval dim=8 positions=-2147483648
+refuses 'positions: ' eval dim=8 positions=0..70000
+refuses 'positions: ' eval dim=8 positions=1,,2
+refuses 'positions: ' eval dim=8 positions=
+refuses 'x: ' eval dim=2 positions=0 x=1,2,3
+refuses 'x: ' eval dim=2 positions=0 x=1,inf
+refuses 'positions: ' eval dim=2 x=1,2
+refuses 'dim' eval dim
+refuses 'op: ' eval dim=2 op=turn
+refuses '' eval ''
+refuses '=4' eval =4
+
+help_example eval
+finish
