@@ -84,6 +84,8 @@ void posref_field_text(struct posref_buffer *out, const struct posref_spec *spec
                        enum posref_field field);
 /* The same as a JSON object. */
 void posref_spec_json(struct posref_buffer *out, const struct posref_spec *spec);
+/* The JSON Schema of a spec, made from the table of fields; schema/spec.schema.json is a copy. */
+void posref_spec_schema(struct posref_buffer *out);
 /* The inverse of posref_spec_text (fields separated by spaces). The spec is not yet complete. */
 POSREF_MUST_USE enum posref_status posref_spec_parse(struct posref_spec *spec, const char *text,
                                                      struct posref_error *err);
