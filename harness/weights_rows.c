@@ -177,6 +177,34 @@ bool posref_weights_rows_equal(const struct posref_weights_rows *rows, int64_t i
     return distance <= limit;
 }
 
+#define LANES 16 /* sums that do not wait for each other */
+
+/* Adds the squares of new - old - shift, of new, and of old + shift. */
+static void add_squares(double *distance, double *size_new, double *size_old, const float *new,
+                        const float *old, float shift, int64_t n)
+{
+    float d[LANES] = {0}, sn[LANES] = {0}, so[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) {
+            float a = new[i + j], b = old[i + j] + shift;
+            d[j] += (a - b) * (a - b);
+            sn[j] += a * a;
+            so[j] += b * b;
+        }
+    for (int j = 0; i < n; i++, j++) {
+        float a = new[i], b = old[i] + shift;
+        d[j] += (a - b) * (a - b);
+        sn[j] += a * a;
+        so[j] += b * b;
+    }
+    for (int j = 0; j < LANES; j++) {
+        *distance += (double)d[j];
+        *size_new += (double)sn[j];
+        *size_old += (double)so[j];
+    }
+}
+
 double posref_weights_row_error(bool *within, const struct posref_stored *old_tensor,
                                 const unsigned char *old_row,
                                 const struct posref_stored *new_tensor,
@@ -186,20 +214,11 @@ double posref_weights_row_error(bool *within, const struct posref_stored *old_te
     double distance = 0, size_a = 0, size_b = 0;
     for (int64_t at = 0; at < n_elements; at += CHUNK) {
         int64_t n = n_elements - at < CHUNK ? n_elements - at : CHUNK;
-        float d = 0, sa = 0, sb = 0, offset = (float)shift;
         posref_decode(a, new_tensor->type, new_row + at / new_tensor->block_elements *
                       new_tensor->block_bytes, n);
         posref_decode(b, old_tensor->type, old_row + at / old_tensor->block_elements *
                       old_tensor->block_bytes, n);
-        for (int64_t c = 0; c < n; c++) {
-            float old = b[c] + offset, difference = a[c] - old;
-            d += difference * difference;
-            sa += a[c] * a[c];
-            sb += old * old;
-        }
-        distance += (double)d;
-        size_a += (double)sa;
-        size_b += (double)sb;
+        add_squares(&distance, &size_a, &size_b, a, b, (float)shift, n);
     }
     double tolerance = pair_tolerance(old_tensor->type, new_tensor->type);
     double floor = pair_floor(old_tensor->type, new_tensor->type);
