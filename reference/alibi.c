@@ -9,6 +9,7 @@
  *                                   which causal attention masks
  *     form=row         m j          distance plus m i, constant in a row: equal after softmax
  *     form=symmetric  -m |i - j| */
+#include "ball.h"
 #include "scheme.h"
 
 static const struct posref_field_use fields[] = {
@@ -19,6 +20,220 @@ static const struct posref_field_use fields[] = {
 };
 
 static const char *const inputs[] = {"positions", "q_positions", "k_positions", "logits", NULL};
+
+/* Slopes are enclosed once a head at this precision; the rare product that it leaves undecided is
+ * computed again from the spec. */
+#define SLOPE_BITS 192U
+
+/* m_h = 2^(-B num / den), exact when the exponent is a whole number: other exponents (dyadic or
+ * not) give irrational slopes, and a double B times num over a power of two den decides which. */
+static enum posref_status slope_ball(struct posref_ball *out, const struct posref_spec *spec, int h,
+                                     unsigned prec_bits)
+{
+    int c = 1;
+    while (c <= spec->num_heads / 2)
+        c *= 2;
+    const int num = h < c ? h + 1 : 2 * (h - c) + 1, den = h < c ? c : 2 * c;
+    struct posref_ball exponent, factor;
+    posref_ball_set_double(&exponent, spec->alibi_bias_max);
+    posref_ball_set_int(&factor, -num);
+    posref_ball_mul(&exponent, &exponent, &factor, prec_bits);
+    posref_ball_scale2(&exponent, &exponent, -__builtin_ctz((unsigned)den));
+    int64_t whole;
+    if (posref_ball_floor(&whole, &exponent)) {
+        posref_ball_set_int(&factor, whole);
+        if (posref_ball_compare(&factor, &exponent) == 0) {
+            posref_ball_set_int(out, 1);
+            posref_ball_scale2(out, out, whole);
+            return POSREF_OK;
+        }
+    }
+    posref_ball_set_int(&factor, 2);
+    if (!posref_ball_log(&factor, &factor, prec_bits))
+        return POSREF_INTERNAL;
+    posref_ball_mul(&exponent, &exponent, &factor, prec_bits);
+    posref_ball_exp(out, &exponent, prec_bits);
+    return POSREF_OK;
+}
+
+/* The factor of m in the bias of one pair of positions: exact. */
+static void distance_ball(struct posref_ball *out, const struct posref_spec *spec, double q,
+                          double k)
+{
+    /* 53 + 32 bits hold any sum of two positions with the same last place; more for fractions. */
+    const unsigned exact_bits = 2200;
+    struct posref_ball other;
+    posref_ball_set_double(out, k);
+    if (spec->form == POSREF_ALIBI_ROW)
+        return;
+    posref_ball_set_double(&other, q);
+    posref_ball_sub(out, out, &other, exact_bits);
+    if (spec->form == POSREF_ALIBI_SYMMETRIC && out->sign > 0)
+        posref_ball_neg(out, out);
+}
+
+struct bias_ctx {
+    const struct posref_spec *spec;
+    int h;
+    double q, k;
+};
+
+static enum posref_status bias_ball(struct posref_ball *out, const void *ctx, unsigned prec_bits)
+{
+    const struct bias_ctx *c = ctx;
+    struct posref_ball distance;
+    distance_ball(&distance, c->spec, c->q, c->k);
+    enum posref_status status = slope_ball(out, c->spec, c->h, prec_bits);
+    posref_ball_mul(out, out, &distance, prec_bits);
+    return status;
+}
+
+static enum posref_status only_slope_ball(struct posref_ball *out, const void *ctx,
+                                          unsigned prec_bits)
+{
+    const struct bias_ctx *c = ctx;
+    return slope_ball(out, c->spec, c->h, prec_bits);
+}
+
+static enum posref_status slopes(struct posref_job *job)
+{
+    double *out;
+    enum posref_status status = posref_job_output(&out, job, "slopes", 1,
+                                                  (const int64_t[]){job->spec->num_heads});
+    for (int h = 0; h < job->spec->num_heads && status == POSREF_OK; h++)
+        status = posref_ball_decide(&out[h], only_slope_ball,
+                                    &(const struct bias_ctx){job->spec, h, 0, 0});
+    return status;
+}
+
+struct grid {
+    struct posref_positions q, k;
+};
+
+static enum posref_status bias(struct posref_job *job, const struct grid *grid)
+{
+    const int64_t n_q = grid->q.n, n_k = grid->k.n;
+    double *out;
+    struct posref_ball slope, value;
+    enum posref_status status =
+        posref_job_output(&out, job, "bias", 3, (const int64_t[]){job->spec->num_heads, n_q, n_k});
+    for (int h = 0; h < job->spec->num_heads && status == POSREF_OK; h++) {
+        status = slope_ball(&slope, job->spec, h, SLOPE_BITS);
+        for (int64_t at = 0; at < n_q * n_k && status == POSREF_OK; at++, out++) {
+            const struct bias_ctx ctx = {job->spec, h, grid->q.value[at / n_k],
+                                         grid->k.value[at % n_k]};
+            distance_ball(&value, ctx.spec, ctx.q, ctx.k);
+            posref_ball_mul(&value, &value, &slope, SLOPE_BITS);
+            if (!posref_ball_round(out, &value))
+                status = posref_ball_decide(out, bias_ball, &ctx);
+        }
+    }
+    return status;
+}
+
+struct row {
+    const struct posref_spec *spec;
+    const double *logits, *k;
+    double q;
+    int64_t n_k;
+    int h;
+    struct posref_ball *term; /* scratch [n_k] */
+};
+
+/* exp(logit + bias - largest) of every key, in row->term, and their sum. */
+static enum posref_status softmax_terms(struct posref_ball *sum, const struct row *row,
+                                        unsigned prec_bits)
+{
+    struct posref_ball slope, logit, largest;
+    enum posref_status status = slope_ball(&slope, row->spec, row->h, prec_bits);
+    for (int64_t j = 0; j < row->n_k && status == POSREF_OK; j++) {
+        struct posref_ball *score = &row->term[j];
+        distance_ball(score, row->spec, row->q, row->k[j]);
+        posref_ball_mul(score, score, &slope, prec_bits);
+        posref_ball_set_double(&logit, row->logits[j]);
+        posref_ball_add(score, score, &logit, prec_bits);
+        if (j == 0 || posref_ball_compare(score, &largest) == 1)
+            posref_ball_set(&largest, score);
+    }
+    posref_ball_set_int(sum, 0);
+    for (int64_t j = 0; j < row->n_k && status == POSREF_OK; j++) {
+        posref_ball_sub(&row->term[j], &row->term[j], &largest, prec_bits);
+        posref_ball_exp(&row->term[j], &row->term[j], prec_bits);
+        posref_ball_add(sum, sum, &row->term[j], prec_bits);
+    }
+    return status;
+}
+
+/* The weights of one row at one precision; *decided: all of them are correctly rounded. A quotient
+ * of sums of exponentials of distinct algebraic numbers is transcendental, and equal scores give a
+ * quotient of small integers: no weight lies on a rounding boundary. */
+static enum posref_status softmax_row(double *out, bool *decided, const struct row *row,
+                                      unsigned prec_bits)
+{
+    struct posref_ball sum, weight;
+    enum posref_status status = softmax_terms(&sum, row, prec_bits);
+    *decided = true;
+    for (int64_t j = 0; j < row->n_k && status == POSREF_OK && *decided; j++)
+        *decided = posref_ball_div(&weight, &row->term[j], &sum, prec_bits) &&
+                   posref_ball_round(&out[j], &weight);
+    return status;
+}
+
+static enum posref_status weights(struct posref_job *job, const struct grid *grid)
+{
+    const int64_t n_q = grid->q.n, n_k = grid->k.n;
+    const int64_t shape[] = {job->spec->num_heads, n_q, n_k};
+    const double *logits;
+    double *out;
+    enum posref_status status = posref_job_input(&logits, job, "logits", 3, shape);
+    if (status == POSREF_OK)
+        status = posref_job_output(&out, job, "weights", 3, shape);
+    if (status != POSREF_OK)
+        return status;
+    struct row row = {.spec = job->spec, .k = grid->k.value, .n_k = n_k};
+    row.term = posref_job_alloc(job, (size_t)n_k, sizeof *row.term);
+    if (!row.term)
+        return POSREF_NO_MEMORY;
+    for (int64_t at = 0; at < shape[0] * n_q && status == POSREF_OK; at++) {
+        bool decided = false;
+        row.h = (int)(at / n_q);
+        row.q = grid->q.value[at % n_q];
+        row.logits = logits + at * n_k;
+        for (unsigned bits = 128; !decided && status == POSREF_OK; bits *= 2)
+            status = bits > POSREF_BALL_MAX_BITS
+                         ? POSREF_INTERNAL
+                         : softmax_row(out + at * n_k, &decided, &row, bits);
+    }
+    return status;
+}
+
+static enum posref_status read_grid(struct grid *out, struct posref_job *job)
+{
+    const char *q = posref_job_has(job, "q_positions") ? "q_positions" : "positions";
+    const char *k = posref_job_has(job, "k_positions") ? "k_positions" : "positions";
+    enum posref_status status = posref_job_positions(&out->q, job, q, 1);
+    return status == POSREF_OK ? posref_job_positions(&out->k, job, k, 1) : status;
+}
+
+static enum posref_status eval(struct posref_job *job)
+{
+    const bool has_logits = posref_job_has(job, "logits");
+    const bool wants_weights = posref_job_wants(job, POSREF_OP_WEIGHTS, has_logits);
+    const bool has_grid = has_logits || posref_job_has(job, "positions") ||
+                          posref_job_has(job, "q_positions") || posref_job_has(job, "k_positions");
+    const bool wants_bias = posref_job_wants(job, POSREF_OP_BIAS, has_grid);
+    struct grid grid;
+    enum posref_status status = POSREF_OK;
+    if (posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
+        status = slopes(job);
+    if (status == POSREF_OK && (wants_bias || wants_weights))
+        status = read_grid(&grid, job);
+    if (status == POSREF_OK && wants_bias)
+        status = bias(job, &grid);
+    if (status == POSREF_OK && wants_weights)
+        status = weights(job, &grid);
+    return status;
+}
 
 static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
 {
@@ -37,4 +252,5 @@ const struct posref_scheme_def posref_alibi = {
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_BIAS | 1U << POSREF_OP_WEIGHTS,
     .check = check,
+    .eval = eval,
 };

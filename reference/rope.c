@@ -5,7 +5,7 @@
  * for long context (scaling_*.c), and both cos and sin carry the scaling's attention factor:
  *     y1 = x1 cos a - x2 sin a,    y2 = x2 cos a + x1 sin a.
  * pairing says which channels a pair is; direction=inverse turns x by -a. */
-#include "scheme.h"
+#include "plan.h"
 
 static const struct posref_field_use fields[] = {
     {POSREF_FIELD_DIM, POSREF_NEED_REQUIRED},       {POSREF_FIELD_BASE, POSREF_NEED_DEFAULT},
@@ -33,6 +33,86 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     return POSREF_OK;
 }
 
+static enum posref_status frequencies(struct posref_job *job, const struct posref_plan *plan)
+{
+    double *out;
+    const int64_t shape[] = {plan->n_frequencies};
+    enum posref_status status = posref_job_output(&out, job, "inv_freq", 1, shape);
+    if (status != POSREF_OK)
+        return status;
+    for (int i = 0; i < plan->n_frequencies; i++)
+        out[i] = plan->inv_freq[i];
+    status = posref_job_output(&out, job, "attention_factor", 0, NULL);
+    if (status == POSREF_OK)
+        *out = plan->attention_factor;
+    return status;
+}
+
+static enum posref_status table(struct posref_job *job, const struct posref_plan *plan,
+                                const struct posref_positions *positions)
+{
+    const int64_t n = positions->n, width = plan->n_pairs;
+    double *cosines, *sines;
+    enum posref_status status = posref_job_output(&cosines, job, "cos", 2,
+                                                  (const int64_t[]){n, width});
+    if (status == POSREF_OK)
+        status = posref_job_output(&sines, job, "sin", 2, (const int64_t[]){n, width});
+    if (status != POSREF_OK)
+        return status;
+    double *column = posref_job_alloc(job, (size_t)n * 2, sizeof *column);
+    bool *undecided = posref_job_alloc(job, (size_t)n, sizeof *undecided);
+    if (!column || !undecided)
+        return POSREF_NO_MEMORY;
+    for (int i = 0; i < plan->n_pairs; i++) {
+        const struct posref_plan_pair *pair = &plan->pair[i];
+        status = posref_frequencies_table(column, column + n, undecided, &plan->of,
+                                          pair->frequency, &plan->turn[pair->frequency],
+                                          &plan->magnitude, positions->value + pair->axis * n,
+                                          (size_t)n);
+        if (status != POSREF_OK)
+            return status;
+        for (int64_t row = 0; row < n; row++) {
+            cosines[row * width + i] = column[row];
+            sines[row * width + i] = column[n + row];
+        }
+    }
+    return POSREF_OK;
+}
+
+static enum posref_status rotate(struct posref_job *job, const struct posref_plan *plan,
+                                 const struct posref_positions *positions)
+{
+    const double *x;
+    double *y;
+    int64_t heads;
+    enum posref_status status = posref_job_rows(&x, &heads, job, "x", positions->n, plan->dim);
+    if (status != POSREF_OK)
+        return status;
+    const struct posref_tensor *like = posref_tensors_find(job->in, "x");
+    status = posref_job_output(&y, job, "y", like->rank, like->shape);
+    return status == POSREF_OK ? posref_plan_rotate(y, x, heads, plan, positions) : status;
+}
+
+static enum posref_status eval(struct posref_job *job)
+{
+    const bool has_x = posref_job_has(job, "x");
+    const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE,
+                                              has_x || posref_job_has(job, "positions"));
+    const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
+    struct posref_plan plan;
+    struct posref_positions positions;
+    enum posref_status status = posref_plan_compile(&plan, job);
+    if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
+        status = frequencies(job, &plan);
+    if (status == POSREF_OK && (wants_table || wants_rotate))
+        status = posref_job_positions(&positions, job, "positions", plan.n_axes);
+    if (status == POSREF_OK && wants_table)
+        status = table(job, &plan, &positions);
+    if (status == POSREF_OK && wants_rotate)
+        status = rotate(job, &plan, &positions);
+    return status;
+}
+
 const struct posref_scheme_def posref_rope = {
     .info = {.name = "rope",
              .summary = "rotary position embedding: rotates pairs of query and key channels",
@@ -43,4 +123,5 @@ const struct posref_scheme_def posref_rope = {
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,
     .check = check,
+    .eval = eval,
 };

@@ -7,21 +7,34 @@
 #include "ball.h"
 #include "scheme.h"
 
+/* theta_i = base^(-num i / den) * factor^(-factor_num i / factor_den): a geometric sequence with
+ * rational exponents, exact values of the doubles base and factor. factor_num = 0: base alone. */
+struct posref_ladder {
+    double base, factor;
+    int num, den, factor_num, factor_den;
+};
+
+/* theta_i. Powers of two are exact (radius 0), and no other theta_i lies on a rounding boundary; see
+ * ladder.c. */
+POSREF_MUST_USE enum posref_status posref_ladder_at(struct posref_ball *out,
+                                                    const struct posref_ladder *ladder, int i,
+                                                    unsigned prec_bits);
+/* True and *out = theta_i exactly, when it is recognised as a power of two. */
+bool posref_ladder_exact(struct posref_ball *out, const struct posref_ladder *ladder, int i);
+
 /* What a scaling works out once for a spec and a precision. */
 struct posref_scaling_state {
     const struct posref_spec *spec;
     unsigned prec_bits;
     struct posref_ball a, b; /* the scaling's own */
-    bool a_wins;             /* likewise */
 };
 
 struct posref_scaling_def {
     const struct posref_field_use *fields; /* beside rope's own; ends with NEED_NONE */
     enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err); /* or NULL */
-    /* Ratio of neighbouring frequencies to the power i: a geometric ladder. NULL: base^(-2i/r). */
-    enum posref_status (*ladder)(struct posref_ball *out, const struct posref_spec *spec, int i,
-                                 unsigned prec_bits);
-    /* prepare() once, then apply() turns each ladder value theta into the scaled frequency, in
+    /* Changes rope's ladder (base^(-2i/r)) as a whole. NULL: keeps it. */
+    void (*ladder)(struct posref_ladder *ladder, const struct posref_spec *spec);
+    /* prepare() once, then apply() turns each ladder value theta_i into the scaled frequency, in
      * place. POSREF_INTERNAL: the precision does not decide a comparison; ask for more. NULL:
      * nothing to do. */
     enum posref_status (*prepare)(struct posref_scaling_state *state);
@@ -31,6 +44,11 @@ struct posref_scaling_def {
     enum posref_status (*magnitude)(struct posref_ball *out, const struct posref_spec *spec,
                                     unsigned prec_bits);
 };
+
+/* theta * (t / factor + (1 - t)): yarn's and llama3's blend of scaled and unscaled. */
+POSREF_MUST_USE enum posref_status posref_scaling_blend(struct posref_ball *theta,
+                                                        const struct posref_ball *t,
+                                                        double factor, unsigned prec_bits);
 
 extern const struct posref_scaling_def posref_scaling_none;
 extern const struct posref_scaling_def posref_scaling_linear;

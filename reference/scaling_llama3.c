@@ -5,7 +5,10 @@
  *     rot_i > hf:  theta_i
  *     rot_i < lf:  theta_i / factor
  *     between:     (1 - s) theta_i / factor + s theta_i,   s = (rot_i - lf) / (hf - lf)
- * hf = lf is defined: there is no band between. */
+ * hf = lf is defined: there is no band between.
+ *
+ * theta_i is algebraic and L / (2 pi) is not, so rot_i never equals hf or lf: enough precision
+ * always decides the band, and no convention about the edges is needed. */
 #include "scaling.h"
 
 static const struct posref_field_use fields[] = {
@@ -25,7 +28,47 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     return POSREF_OK;
 }
 
+/* state->a = L / (2 pi): rotations per radian per token over the original context. */
+static enum posref_status prepare(struct posref_scaling_state *state)
+{
+    struct posref_ball two_pi;
+    posref_ball_pi(&two_pi, state->prec_bits);
+    posref_ball_scale2(&two_pi, &two_pi, 1);
+    posref_ball_set_double(&state->a, state->spec->original_max_position_embeddings);
+    return posref_ball_div(&state->a, &state->a, &two_pi, state->prec_bits) ? POSREF_OK
+                                                                           : POSREF_INTERNAL;
+}
+
+static enum posref_status apply(struct posref_ball *theta,
+                                const struct posref_scaling_state *state, int i)
+{
+    (void)i;
+    const unsigned prec_bits = state->prec_bits;
+    struct posref_ball rotations, low, high;
+    posref_ball_mul(&rotations, theta, &state->a, prec_bits);
+    posref_ball_set_double(&low, state->spec->low_freq_factor);
+    posref_ball_set_double(&high, state->spec->high_freq_factor);
+    int above_high = posref_ball_compare(&rotations, &high);
+    int above_low = posref_ball_compare(&rotations, &low);
+    if (above_high == 1)
+        return POSREF_OK;
+    if (above_high == 2 || above_low == 2)
+        return POSREF_INTERNAL;
+    if (above_low == -1) {
+        posref_ball_set_double(&low, state->spec->factor);
+        return posref_ball_div(theta, theta, &low, prec_bits) ? POSREF_OK : POSREF_INTERNAL;
+    }
+    /* 1 - s = (hf - rot) / (hf - lf) is the share of the scaled frequency. */
+    posref_ball_sub(&rotations, &high, &rotations, prec_bits);
+    posref_ball_sub(&high, &high, &low, prec_bits);
+    if (!posref_ball_div(&rotations, &rotations, &high, prec_bits))
+        return POSREF_INTERNAL;
+    return posref_scaling_blend(theta, &rotations, state->spec->factor, prec_bits);
+}
+
 const struct posref_scaling_def posref_scaling_llama3 = {
     .fields = fields,
     .check = check,
+    .prepare = prepare,
+    .apply = apply,
 };

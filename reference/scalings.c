@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of frequency scalings. */
+/* The registry of frequency scalings, and the blend that two of them share. */
 #include "scaling.h"
 
 static const struct posref_scaling_def *const scalings[] = {
@@ -13,4 +13,18 @@ const struct posref_scaling_def *posref_scaling_def(int scaling)
     if (scaling < 0 || (size_t)scaling >= sizeof scalings / sizeof *scalings)
         return NULL;
     return scalings[scaling];
+}
+
+enum posref_status posref_scaling_blend(struct posref_ball *theta, const struct posref_ball *t,
+                                        double factor, unsigned prec_bits)
+{
+    struct posref_ball weight, part;
+    posref_ball_set_double(&part, factor);
+    if (!posref_ball_div(&weight, t, &part, prec_bits))
+        return POSREF_INTERNAL;
+    posref_ball_set_int(&part, 1);
+    posref_ball_sub(&part, &part, t, prec_bits);
+    posref_ball_add(&weight, &weight, &part, prec_bits);
+    posref_ball_mul(theta, theta, &weight, prec_bits);
+    return POSREF_OK;
 }

@@ -56,9 +56,11 @@ enum posref_need posref_field_need(const struct posref_field_use *list, enum pos
  * required input at hand (`ready`). */
 bool posref_job_wants(const struct posref_job *job, enum posref_op op, bool ready);
 
-/* Zeroed-out memory is not promised. NULL status: POSREF_NO_MEMORY with err filled. */
-POSREF_MUST_USE enum posref_status posref_job_alloc(void **out, struct posref_job *job,
-                                                    size_t count, size_t size_bytes);
+bool posref_job_has(const struct posref_job *job, const char *name); /* the input is given */
+
+/* Uninitialised memory from the arena. NULL: none left, err filled; return POSREF_NO_MEMORY. */
+POSREF_MUST_USE void *posref_job_alloc(const struct posref_job *job, size_t count,
+                                       size_t size_bytes);
 /* Adds an F64 output of that shape and hands out its elements. Fails (naming the output) beyond
  * POSREF_MAX_OUTPUT_ELEMENTS. */
 POSREF_MUST_USE enum posref_status posref_job_output(double **out, struct posref_job *job,

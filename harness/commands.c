@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of this room. */
+#include "harness.h"
+#include "weights.h"
+
+const struct posref_command posref_harness_commands[] = {
+    {"weights", "check, permute or guess the row order of q and k in checkpoints",
+     posref_cmd_weights},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cosines and sines of position * theta_i: tables by the fast path, and any single value as a ball
+ * when the fast path does not decide. */
+#include "frequencies.h"
+
+enum posref_status posref_frequencies_cos_sin_ball(struct posref_ball *cos_out,
+                                                   struct posref_ball *sin_out,
+                                                   const struct posref_frequencies *of, int i,
+                                                   double position, unsigned prec_bits)
+{
+    struct posref_ball turns, part, magnitude;
+    posref_ball_set_int(&turns, 0);
+    if (position != 0) {
+        enum posref_status status = posref_frequencies_at(&turns, of, i, prec_bits);
+        if (status != POSREF_OK)
+            return status;
+        posref_ball_set_double(&part, position);
+        posref_ball_mul(&turns, &turns, &part, prec_bits);
+        posref_ball_pi(&part, prec_bits);
+        posref_ball_scale2(&part, &part, 1);
+        if (!posref_ball_div(&turns, &turns, &part, prec_bits))
+            return POSREF_INTERNAL;
+    }
+    posref_ball_cos_sin_turns(cos_out, sin_out, &turns, prec_bits);
+    if (!of->scaling->magnitude)
+        return POSREF_OK;
+    enum posref_status status = posref_frequencies_magnitude_ball(&magnitude, of, prec_bits);
+    posref_ball_mul(cos_out, cos_out, &magnitude, prec_bits);
+    posref_ball_mul(sin_out, sin_out, &magnitude, prec_bits);
+    return status;
+}
+
+struct value_ctx {
+    const struct posref_frequencies *of;
+    int i;
+    double position;
+    bool sine;
+};
+
+static enum posref_status value_ball(struct posref_ball *out, const void *ctx, unsigned prec_bits)
+{
+    const struct value_ctx *c = ctx;
+    struct posref_ball other;
+    return c->sine ? posref_frequencies_cos_sin_ball(&other, out, c->of, c->i, c->position,
+                                                     prec_bits)
+                   : posref_frequencies_cos_sin_ball(out, &other, c->of, c->i, c->position,
+                                                     prec_bits);
+}
+
+static enum posref_status decide(double *cos_out, double *sin_out,
+                                 const struct posref_frequencies *of, int i, double position)
+{
+    struct value_ctx ctx = {of, i, position, false};
+    enum posref_status status = posref_ball_decide(cos_out, value_ball, &ctx);
+    if (status != POSREF_OK)
+        return status;
+    ctx.sine = true;
+    return posref_ball_decide(sin_out, value_ball, &ctx);
+}
+
+static size_t table_with_magnitude(double *cos_out, double *sin_out, bool *undecided,
+                                   const struct posref_turn *turn,
+                                   const struct posref_magnitude *magnitude,
+                                   const double *positions, size_t n)
+{
+    size_t n_undecided = 0;
+    for (size_t k = 0; k < n; k++) {
+        struct posref_dd c, s;
+        posref_turn_cos_sin_dd(&c, &s, turn, magnitude, positions[k]);
+        undecided[k] = !posref_dd_round(&cos_out[k], &c) || !posref_dd_round(&sin_out[k], &s);
+        n_undecided += undecided[k];
+    }
+    return n_undecided;
+}
+
+enum posref_status
+posref_frequencies_table(double *cos_out, double *sin_out, bool *undecided,
+                         const struct posref_frequencies *of, int i,
+                         const struct posref_turn *turn, const struct posref_magnitude *magnitude,
+                         const double *positions, size_t n)
+{
+    size_t left = magnitude->is_one
+                      ? posref_turn_cos_sin(cos_out, sin_out, undecided, turn, positions, n)
+                      : table_with_magnitude(cos_out, sin_out, undecided, turn, magnitude,
+                                             positions, n);
+    for (size_t k = 0; k < n && left > 0; k++) {
+        if (!undecided[k])
+            continue;
+        left--;
+        enum posref_status status = decide(&cos_out[k], &sin_out[k], of, i, positions[k]);
+        if (status != POSREF_OK)
+            return status;
+    }
+    return POSREF_OK;
+}

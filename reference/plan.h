@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rope spec compiled to a plan: for each pair the channels it reads and writes, its axis, its
+ * frequency as a fraction of a turn, and the sense of its rotation. Every pairing, partial rotation
+ * and axis split is a plan; rotating is one loop over it. Private to reference/. */
+#ifndef POSREF_PLAN_H
+#define POSREF_PLAN_H
+
+#include "frequencies.h"
+
+/* y[out1] = x[in1] cos a - sign x[in2] sin a;  y[out2] = x[in2] cos a + sign x[in1] sin a,
+ * a = position[axis] * theta_frequency. */
+struct posref_plan_pair {
+    int in1, in2, out1, out2;
+    int axis;
+    int frequency; /* index into turns */
+    int sign;      /* +1 forward, -1 inverse */
+};
+
+struct posref_plan {
+    struct posref_frequencies of;
+    struct posref_magnitude magnitude; /* of every pair */
+    double attention_factor;           /* the magnitude, correctly rounded */
+    int n_pairs, n_frequencies, n_axes, dim;
+    struct posref_plan_pair *pair; /* [n_pairs] */
+    struct posref_turn *turn;      /* [n_frequencies] */
+    double *inv_freq;              /* [n_frequencies], correctly rounded */
+    bool *copied;                  /* [dim]: y is a copy of x in this channel */
+};
+
+/* Compiles job->spec; memory from the job's arena. */
+POSREF_MUST_USE enum posref_status posref_plan_compile(struct posref_plan *out,
+                                                       struct posref_job *job);
+
+/* y [n, heads, dim] from x of that shape, each element correctly rounded, copied channels bit for
+ * bit. */
+POSREF_MUST_USE enum posref_status posref_plan_rotate(double *y, const double *x, int64_t heads,
+                                                      const struct posref_plan *plan,
+                                                      const struct posref_positions *positions);
+
+/* The complex formulation, a second routine for the same numbers: z = x1 + i x2 times
+ * (attention factor) * (e^{i theta})^position, the power by repeated squaring of complex balls.
+ * It shares neither the turn, nor the double-double, nor the rotation loop with the first.
+ * position must be a whole number. */
+POSREF_MUST_USE enum posref_status posref_rotate_complex(double *y1, double *y2,
+                                                         const struct posref_frequencies *of,
+                                                         int frequency, double position, double x1,
+                                                         double x2);
+
+#endif
