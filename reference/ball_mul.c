@@ -40,11 +40,12 @@ void posref_ball_mul(struct posref_ball *out, const struct posref_ball *a,
 }
 
 /* limb[] are the leading limbs of an irrational constant, cut off (not rounded). */
-static void set_constant(struct posref_ball *out, const uint64_t *limb, int64_t exponent,
+static void set_constant(struct posref_ball *out, const uint64_t limb[POSREF_BALL_LIMBS],
+                         int64_t exponent,
                          unsigned prec_bits)
 {
     int n = ball_limbs(prec_bits);
-    posref_ball_finish(out, 1, limb + POSREF_BALL_LIMBS - n, n, exponent,
+    posref_ball_finish(out, 1, &limb[POSREF_BALL_LIMBS - n], n, exponent,
                        radius_pow2(exponent - 64 * (int64_t)n), n);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a correctly rounded (cos, sin) pair costs: a table of 4096 positions by 64 pairs, ours
- * beside glibc's sincos, SLEEF's 1-ulp and the arbitrary precision of MPFR and Arb, interleaved in one
- * run. glibc and SLEEF get the angle position * theta in double, so their results are not those
+ * beside glibc's sincos, SLEEF's 1-ulp and the arbitrary precision of MPFR and Arb, interleaved in
+ * one run. glibc and SLEEF get the angle position * theta in double, so their results are not those
  * of the formula; only the time is compared. Prints a table; asserts nothing. */
 #include "reference/turn.h"
 
