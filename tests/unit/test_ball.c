@@ -49,6 +49,9 @@ START_TEST(exact_stays_exact)
     ck_assert_int_eq(posref_ball_compare(&a, &b), 0);
     posref_ball_add(&a, &one, &b, 128);
     ck_assert_uint_ne(a.rad_man, 0);
+    b = pow2(-20000); /* too far below to be added: it must show in the radius */
+    posref_ball_add(&a, &one, &b, POSREF_BALL_MAX_BITS);
+    ck_assert_int_eq(posref_ball_compare(&a, &one), 2);
     posref_ball_ratio(&a, -21, 8, 64);
     is_exactly(&a, -2.625);
     posref_ball_ratio(&a, 1, 3, 64);

@@ -280,6 +280,35 @@ START_TEST(undecided_goes_to_balls)
 }
 END_TEST
 
+/* Angles that come back to within 2^-20 to 2^-70 turn of a quarter turn: the small one of sine and
+ * cosine needs its bits from far below. */
+START_TEST(near_quarter_turns)
+{
+    state = 9;
+    for (int k = 0; k < 3000; k++) {
+        struct posref_ball turns;
+        struct posref_ball t;
+        double position = (double)(2 * (next_random() % 5000) + 7);
+        /* (quarters / 4 + r) / position, quarters prime to it more often than not */
+        posref_ball_set_double(&turns, 0.25 * (double)(1 + next_random() % 20));
+        posref_ball_set_double(&t, (double)(int64_t)next_random());
+        posref_ball_scale2(&t, &t, -64 - 20 - k % 50);
+        posref_ball_add(&turns, &turns, &t, 256);
+        posref_ball_set_double(&t, position);
+        ck_assert(posref_ball_div(&turns, &turns, &t, 320));
+        struct posref_turn turn;
+        ck_assert(posref_turn_from_ball(&turn, &turns));
+        double c = 0;
+        double s = 0;
+        bool undecided = false;
+        ck_assert_uint_eq(posref_turn_cos_sin(&c, &s, &undecided, &turn, &position, 1), 0);
+        posref_ball_mul(&turns, &turns, &t, 320);
+        ck_assert(c == decided(&turns, false));
+        ck_assert(s == decided(&turns, true));
+    }
+}
+END_TEST
+
 START_TEST(rounding_test)
 {
     static const struct {
@@ -425,6 +454,7 @@ int main(void)
     tcase_add_test(tcase, bound_against_balls);
     tcase_add_test(tcase, slow_path_after_the_quick_phase);
     tcase_add_test(tcase, undecided_goes_to_balls);
+    tcase_add_test(tcase, near_quarter_turns);
     tcase_add_test(tcase, rounding_test);
     tcase_add_test(tcase, rotations);
     tcase_add_test(tcase, extreme_arguments);
