@@ -34,7 +34,7 @@ static void expand_block(uint32_t w[64], const unsigned char block[64])
     }
 }
 
-static void add_block(uint32_t state[8], const unsigned char block[64])
+static void add_block_plain(uint32_t state[8], const unsigned char block[64])
 {
     uint32_t w[64];
     expand_block(w, block);
@@ -52,10 +52,21 @@ static void add_block(uint32_t state[8], const unsigned char block[64])
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
+static void add_blocks(struct posref_sha256 *sha, const unsigned char *data, size_t n_blocks)
+{
+    if (sha->fast) {
+        posref_sha256_fast(sha->state, data, n_blocks, round_constant);
+        return;
+    }
+    for (; n_blocks > 0; n_blocks--, data += 64)
+        add_block_plain(sha->state, data);
+}
+
 void posref_sha256_init(struct posref_sha256 *sha)
 {
     *sha = (struct posref_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+                                            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19},
+                                  .fast = posref_sha256_has_fast()};
 }
 
 void posref_sha256_add(struct posref_sha256 *sha, const void *data, size_t size_bytes)
@@ -70,12 +81,11 @@ void posref_sha256_add(struct posref_sha256 *sha, const void *data, size_t size_
         size_bytes -= part;
         if (filled + part < 64)
             return;
-        add_block(sha->state, sha->block);
+        add_blocks(sha, sha->block, 1);
     }
-    for (; size_bytes >= 64; at += 64, size_bytes -= 64)
-        add_block(sha->state, at);
-    if (size_bytes)
-        memcpy(sha->block, at, size_bytes);
+    add_blocks(sha, at, size_bytes / 64);
+    if (size_bytes % 64)
+        memcpy(sha->block, at + size_bytes / 64 * 64, size_bytes % 64);
 }
 
 void posref_sha256_finish(char out[65], struct posref_sha256 *sha)

@@ -9,15 +9,17 @@ $(BUILD)/vectors/embedded.c: vectors/embed.sh $(EMBEDDED)
 	@sh vectors/embed.sh $(EMBEDDED) >$@.part && mv $@.part $@
 
 $(BUILD)/vectors/embedded.o: $(BUILD)/vectors/embedded.c $(BUILD)/flags
-	@echo '  CC      $@'
-	@$(CC) $(FLAGS) -c -o $@ $<
+	$(call step,CC,$@)
+	$(Q)$(CC) $(FLAGS) -c -o $@ $<
 
 # libc and libm only: reference/ and the files of vectors/ that know neither SQLite nor jansson.
 DIGEST_SOURCES = vectors/digest/digest.c $(wildcard reference/*.c) \
     $(addprefix vectors/,buffer.c canonical.c case_text.c case_vector.c heap.c nearest.c \
-        number_format.c number_parse.c positions.c sha256.c spec_text.c)
+        number_format.c number_parse.c positions.c sha256.c sha256_x86.c \
+        spec_text.c)
 $(BUILD)/posref-digest: $(DIGEST_SOURCES:%.c=$(BUILD)/%.o)
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_MATH)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_MATH)
 
 # Another compiler, flags or libc: make verify-vectors DIGEST_CC='musl-gcc -static' ...
 verify-vectors: $(BUILD)/posref $(BUILD)/posref-digest ## recompute every suite's digest, compare

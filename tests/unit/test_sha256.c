@@ -14,6 +14,7 @@ static void check_digest(const void *data, size_t size, const char *want)
     for (size_t step = 1; step <= 130; step += 43) {
         struct posref_sha256 sha;
         posref_sha256_init(&sha);
+        sha.fast = sha.fast && step > 100; /* both ways */
         for (size_t at = 0; at < size; at += step)
             posref_sha256_add(&sha, (const char *)data + at, size - at < step ? size - at : step);
         posref_sha256_finish(got, &sha);
