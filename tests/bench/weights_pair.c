@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a pair of checkpoints for the benchmark of weights check: weights_pair TYPE MB DIR writes
- * DIR/config.json, DIR/before.safetensors and DIR/after.safetensors (a right port, TYPE F32, F16 or
- * BF16), together about MB megabytes; or, for a quantised TYPE, before in F16 and DIR/after.gguf. */
+ * config.json, before.safetensors and after.safetensors (a right port, TYPE F32, F16 or BF16) into
+ * DIR, together about MB megabytes; or, for a quantised TYPE, before in F16 and after.gguf. */
 #include "tests/unit/made_model.h"
 
 #include <stdlib.h>
