@@ -28,7 +28,7 @@ static const char help[] =
     "  --format text|json   default text\n"
     "  -j N                 threads (default: all cores)\n\n"
     "Exit codes: 0 conforms; 1 does not; 2 bad input.\n\n"
-    "  posref weights check llama/ port/model.gguf\n";
+    "Example:\n  posref weights check llama/ port/model.gguf\n";
 
 struct arguments {
     struct posref_weights_options options;

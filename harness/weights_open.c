@@ -22,7 +22,6 @@ static enum posref_status read_geometry(struct posref_weights_side *side,
                                         struct posref_error *err)
 {
     struct posref_checkpoint *checkpoint = &side->checkpoint;
-    side->geometry.source = "";
     if (options->config)
         return posref_weights_read_config(&side->geometry, options->config, err);
     if (checkpoint->format == POSREF_FORMAT_GGUF) {
@@ -82,7 +81,7 @@ enum posref_status posref_weights_open(struct posref_weights_side *out, const ch
                                        const struct posref_weights_options *options,
                                        struct posref_error *err)
 {
-    struct posref_weights_side side = {0};
+    struct posref_weights_side side = {.geometry = {.source = ""}};
     const char *tensor;
     char *file = split_path(path, &tensor);
     if (!file)
