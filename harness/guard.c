@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guarded buffers and the handler of fatal signals of the worker. */
+#include "guard.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* Wide enough for a row or two: a kernel that is off by a tile is caught too. */
+#define GUARD_BYTES ((size_t)64 << 10)
+#define CANARY 0xC7
+#define HANDLER_STACK_BYTES ((size_t)64 << 10)
+
+bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
+{
+    size_t stride = POSREF_WIRE_SIZE_BYTES + GUARD_BYTES;
+    size_t total = POSREF_MAX_TENSORS * stride + GUARD_BYTES;
+    unsigned char *base = mmap(NULL, total, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+    for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
+        unsigned char *begin = base + GUARD_BYTES + (size_t)i * stride;
+        if (mprotect(begin, POSREF_WIRE_SIZE_BYTES, PROT_READ | PROT_WRITE) != 0)
+            return false;
+        slots[i] = (struct posref_guard_slot){.begin = begin,
+                                              .end = begin + POSREF_WIRE_SIZE_BYTES,
+                                              .data = begin + POSREF_WIRE_SIZE_BYTES};
+    }
+    return true;
+}
+
+void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes)
+{
+    slot->data = slot->end - size_bytes;
+    memset(slot->data - POSREF_GUARD_CANARY_BYTES, CANARY, POSREF_GUARD_CANARY_BYTES);
+}
+
+int64_t posref_guard_check(const struct posref_guard_slot *slot)
+{
+    for (int i = 1; i <= POSREF_GUARD_CANARY_BYTES; i++)
+        if (slot->data[-i] != CANARY)
+            return -i;
+    return 0;
+}
+
+/* A signal handler takes no argument of ours: this is what it needs, written once at the start. */
+static struct {
+    struct posref_wire *wire;
+    const struct posref_guard_slot *slots;
+} watched;
+
+/* 1 write, 0 read; unknown counts as read. */
+static int fault_is_write(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#elif defined(__aarch64__)
+    /* The exception syndrome lies in a record of magic "ESR"; bit 6 is WnR. */
+    const unsigned char *at = context->uc_mcontext.__reserved;
+    const unsigned char *end = at + sizeof context->uc_mcontext.__reserved;
+    while (at + 16 <= end) {
+        uint32_t head[2];
+        memcpy(head, at, sizeof head);
+        if (head[0] == 0x45535201) {
+            uint64_t esr;
+            memcpy(&esr, at + 8, sizeof esr);
+            return (esr >> 6 & 1) != 0;
+        }
+        if (head[0] == 0 || head[1] < 16)
+            return 0;
+        at += head[1];
+    }
+    return 0;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+static void on_fatal_signal(int number, siginfo_t *info, void *context)
+{
+    struct posref_wire *wire = watched.wire;
+    wire->fault_tensor = -1;
+    if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) {
+        const unsigned char *at = info->si_addr;
+        for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
+            const struct posref_guard_slot *slot = &watched.slots[i];
+            bool in_use = slot->data < slot->end;
+            if (in_use && at >= slot->begin - GUARD_BYTES / 2 && at < slot->end + GUARD_BYTES / 2) {
+                wire->fault_tensor = i;
+                wire->fault_offset_bytes = at - slot->data;
+            }
+        }
+        wire->fault_is_write = fault_is_write(context);
+    }
+    atomic_store(&wire->fault_signal, (uint32_t)number);
+    signal(number, SIG_DFL);
+    if (info->si_code <= 0)
+        raise(number); /* sent, not caused: returning would not repeat it */
+}
+
+bool posref_guard_watch(struct posref_wire *wire, const struct posref_guard_slot *slots)
+{
+    watched.wire = wire;
+    watched.slots = slots;
+    void *stack_memory = malloc(HANDLER_STACK_BYTES);
+    if (stack_memory == NULL)
+        return false;
+    stack_t stack = {.ss_sp = stack_memory, .ss_size = HANDLER_STACK_BYTES};
+    if (sigaltstack(&stack, NULL) != 0)
+        return false;
+    struct sigaction action = {.sa_sigaction = on_fatal_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        if (sigaction(fatal[i], &action, NULL) != 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker process as the parent sees it: start, wait with a clock, end with all descendants.
+ * Private to harness/. */
+#ifndef POSREF_PROCESS_H
+#define POSREF_PROCESS_H
+
+#include "wire.h"
+
+#include <sys/types.h>
+
+#define POSREF_CAPTURE_BYTES 4096
+
+struct posref_process {
+    pid_t pid; /* 0: none */
+    int memory_fd, signal_fd, capture_fd, pid_fd;
+    struct posref_wire *wire; /* shared with the worker */
+    int wait_status;          /* valid once it has died */
+    /* What the plugin printed, over all workers. */
+    char captured[POSREF_CAPTURE_BYTES];
+    uint64_t captured_bytes;
+    /* Children that were there before the first worker: not the plugin's, spared. */
+    pid_t spared[64];
+    int n_spared;
+};
+
+enum posref_wait { POSREF_WAIT_DONE, POSREF_WAIT_DIED, POSREF_WAIT_LATE };
+
+/* Makes this process the one that orphaned descendants of the worker fall to. */
+void posref_process_init(struct posref_process *process);
+
+/* Starts `program --worker plugin config` with fresh shared memory. */
+POSREF_MUST_USE enum posref_status posref_process_start(struct posref_process *process,
+                                                        const char *program, const char *plugin,
+                                                        const char *config,
+                                                        struct posref_error *err);
+
+/* Sends one byte. false: the worker is gone. */
+bool posref_process_tell(struct posref_process *process, char what);
+
+/* Waits for the worker's byte, its death, or `seconds`, whichever is first; keeps what the plugin
+ * prints. After DIED the status is in wait_status. */
+enum posref_wait posref_process_wait(struct posref_process *process, double seconds);
+
+/* Kills the worker, its process group and everything that fell to us, and releases the rest. */
+void posref_process_end(struct posref_process *process);
+
+/* Monotonic clock, seconds. */
+double posref_process_clock(void);
+
+#endif

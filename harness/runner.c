@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parent's side: batches, deadlines, deaths, replacements. */
+#include "batch.h"
+#include "process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct posref_runner {
+    struct posref_runner_options options;
+    struct posref_process process;
+    bool alive;               /* a worker is there, its plugin open */
+    struct posref_trial lost; /* why none is, when loading or opening killed it */
+    char name[64], version[32];
+    unsigned n_workers;
+    uint64_t *seen; /* hashes of op and shapes that this worker has run already */
+    size_t n_seen, seen_capacity;
+    struct posref_batch batch;
+};
+
+/* How the worker died, as a verdict. Faults next to a tensor are named by posref_batch_blame. */
+static void read_death(struct posref_trial *trial, const struct posref_process *process,
+                       enum posref_wait how)
+{
+    int status = process->wait_status;
+    if (how == POSREF_WAIT_LATE) {
+        trial->verdict = POSREF_VERDICT_TIMEOUT;
+    } else if (WIFSIGNALED(status)) {
+        trial->verdict = POSREF_VERDICT_CRASH;
+        trial->signal = WTERMSIG(status);
+        snprintf(trial->why, sizeof trial->why, "SIG%s", sigabbrev_np(trial->signal)
+                                                             ? sigabbrev_np(trial->signal) : "?");
+    } else {
+        trial->verdict = POSREF_VERDICT_EXITED;
+        snprintf(trial->why, sizeof trial->why, "the plugin ended its process with status %d",
+                 WEXITSTATUS(status));
+    }
+}
+
+/* A fault at the edge of a tensor says more than the signal. */
+static void read_fault(struct posref_trial *trial, struct posref_wire *wire)
+{
+    if (trial->verdict != POSREF_VERDICT_CRASH || !wire || atomic_load(&wire->fault_signal) == 0)
+        return;
+    int index = wire->fault_tensor;
+    if (index < 0 || index >= trial->in.n + trial->out.n)
+        return;
+    const struct posref_tensor *tensor =
+        index < trial->in.n ? &trial->in.item[index] : &trial->out.item[index - trial->in.n];
+    int64_t size = (int64_t)posref_dtype_size(tensor->dtype);
+    int64_t offset = wire->fault_offset_bytes;
+    trial->verdict = wire->fault_is_write ? POSREF_VERDICT_BAD_WRITE : POSREF_VERDICT_BAD_READ;
+    trial->tensor = tensor->name;
+    trial->element = offset >= 0 ? offset / size : -((-offset + size - 1) / size);
+}
+
+static enum posref_status check_load(struct posref_runner *r, struct posref_error *err)
+{
+    struct posref_wire *wire = r->process.wire;
+    char text[POSREF_WIRE_TEXT];
+    snprintf(text, sizeof text, "%.*s", (int)sizeof wire->load_text - 1, wire->load_text);
+    const char *path = r->options.plugin_path;
+    switch ((enum posref_load)atomic_load(&wire->load)) {
+    case POSREF_LOAD_READY:
+        memcpy(r->name, wire->plugin_name, sizeof r->name);
+        memcpy(r->version, wire->plugin_version, sizeof r->version);
+        r->name[sizeof r->name - 1] = r->version[sizeof r->version - 1] = '\0';
+        return POSREF_OK;
+    case POSREF_LOAD_FAILED:
+        return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be loaded: %s", text);
+    case POSREF_LOAD_NO_ENTRY:
+        return posref_fail(err, POSREF_BAD_INPUT, path,
+                           "is no plugin: it exports no posref_plugin_entry");
+    case POSREF_LOAD_BAD_ABI:
+        return posref_fail(err, POSREF_BAD_INPUT, path,
+                           "has plugin ABI %u; this posref speaks ABI 1", wire->plugin_abi);
+    case POSREF_LOAD_OPEN_FAILED:
+        return posref_fail(err, POSREF_BAD_INPUT, path, "refused to open: %s", text);
+    default:
+        return posref_fail(err, POSREF_INTERNAL, path, "the worker did not load it");
+    }
+}
+
+/* A worker with the plugin open, or r->alive = false and r->lost saying what happened. */
+static enum posref_status start(struct posref_runner *r, struct posref_error *err)
+{
+    enum posref_status status = posref_process_start(&r->process, r->options.program,
+                                                     r->options.plugin_path, r->options.config,
+                                                     err);
+    if (status != POSREF_OK)
+        return status;
+    r->n_workers++;
+    r->n_seen = 0;
+    enum posref_wait how = posref_process_wait(&r->process, r->options.start_timeout_s);
+    if (how == POSREF_WAIT_DONE) {
+        r->alive = true;
+        return check_load(r, err);
+    }
+    r->alive = false;
+    read_death(&r->lost, &r->process, how);
+    size_t length = strlen(r->lost.why);
+    snprintf(r->lost.why + length, sizeof r->lost.why - length, "%swhile it was loaded or opened",
+             length ? " " : "");
+    posref_process_end(&r->process);
+    return POSREF_OK;
+}
+
+enum posref_status posref_runner_new(struct posref_runner **out,
+                                     const struct posref_runner_options *options,
+                                     struct posref_error *err)
+{
+    struct posref_runner *r = calloc(1, sizeof *r);
+    if (!r)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
+    r->options = *options;
+    posref_process_init(&r->process);
+    enum posref_status status = start(r, err);
+    if (status != POSREF_OK) {
+        posref_runner_free(r, NULL);
+        return status;
+    }
+    *out = r;
+    return POSREF_OK;
+}
+
+void posref_runner_free(struct posref_runner *r, enum posref_verdict *close_verdict)
+{
+    struct posref_trial end = {.verdict = POSREF_VERDICT_PASS};
+    if (!r)
+        return;
+    if (r->alive) {
+        enum posref_wait how = POSREF_WAIT_DIED;
+        if (posref_process_tell(&r->process, POSREF_WIRE_QUIT))
+            how = posref_process_wait(&r->process, r->options.start_timeout_s);
+        bool closed = how == POSREF_WAIT_DIED && r->process.wire &&
+                      (atomic_load(&r->process.wire->progress) & 0xff) == POSREF_PHASE_CLOSED;
+        if (!closed)
+            read_death(&end, &r->process, how);
+    }
+    posref_process_end(&r->process);
+    if (close_verdict)
+        *close_verdict = end.verdict;
+    free(r->seen);
+    free(r);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x100000001b3u;
+}
+
+/* Op and shapes: what kernels compile for. */
+static uint64_t kind_of(const struct posref_trial *trial)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *c = trial->op; *c; c++)
+        hash = mix(hash, (unsigned char)*c);
+    const struct posref_tensors *sets[] = {&trial->in, &trial->out};
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < sets[s]->n; i++) {
+            const struct posref_tensor *tensor = &sets[s]->item[i];
+            hash = mix(hash, (uint64_t)tensor->dtype + 16);
+            for (int axis = 0; axis < tensor->rank; axis++)
+                hash = mix(hash, (uint64_t)tensor->shape[axis] + 32);
+        }
+    return hash;
+}
+
+static bool first_of_kind(const struct posref_runner *r, const struct posref_trial *trial)
+{
+    uint64_t kind = kind_of(trial);
+    for (size_t k = 0; k < r->n_seen; k++)
+        if (r->seen[k] == kind)
+            return false;
+    return true;
+}
+
+static void remember(struct posref_runner *r, const struct posref_trial *trial)
+{
+    if (!first_of_kind(r, trial))
+        return;
+    if (r->n_seen == r->seen_capacity) {
+        size_t capacity = r->seen_capacity ? 2 * r->seen_capacity : 64;
+        uint64_t *grown = realloc(r->seen, capacity * sizeof *grown);
+        if (!grown)
+            return; /* a longer deadline than needed */
+        r->seen = grown;
+        r->seen_capacity = capacity;
+    }
+    r->seen[r->n_seen++] = kind_of(trial);
+}
+
+/* Waits for the batch's end. A case's clock starts when the parent first sees it begin, so that a
+ * case gets at least its deadline and at most twice that. */
+static enum posref_wait await(struct posref_runner *r, const struct posref_trial *trials)
+{
+    struct posref_wire *wire = r->process.wire;
+    for (;;) {
+        uint64_t progress = atomic_load(&wire->progress);
+        size_t index = (size_t)(progress >> 8);
+        const struct posref_trial *now = &trials[index < r->batch.n ? index : r->batch.n - 1];
+        double deadline = first_of_kind(r, now) ? r->options.start_timeout_s : r->options.timeout_s;
+        enum posref_wait how = posref_process_wait(&r->process, deadline);
+        for (size_t k = index; how == POSREF_WAIT_LATE && k < r->batch.n; k++)
+            if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) != POSREF_WIRE_NOT_RUN)
+                remember(r, &trials[k]);
+        if (how != POSREF_WAIT_LATE || atomic_load(&wire->progress) == progress)
+            return how;
+    }
+}
+
+/* Reads the results that are there; returns how many cases are settled. */
+static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum posref_wait how)
+{
+    struct posref_wire *wire = r->process.wire;
+    size_t k = 0;
+    for (; k < r->batch.n; k++) {
+        if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) == POSREF_WIRE_NOT_RUN)
+            break;
+        posref_batch_read(&trials[k], &r->batch, wire, k);
+        remember(r, &trials[k]);
+    }
+    if (how == POSREF_WAIT_DONE && k == r->batch.n)
+        return k;
+    if (k < r->batch.n) {
+        trials[k].why[0] = '\0';
+        if (how == POSREF_WAIT_DONE) { /* it said done, but is not: the plugin wrote to our socket */
+            trials[k].verdict = POSREF_VERDICT_ERROR;
+            snprintf(trials[k].why, sizeof trials[k].why, "the call disturbed the worker");
+        } else {
+            read_death(&trials[k], &r->process, how);
+            read_fault(&trials[k], wire);
+        }
+        k++;
+    }
+    posref_process_end(&r->process);
+    r->alive = false;
+    return k;
+}
+
+static void lose(struct posref_trial *trials, size_t n, const struct posref_trial *lost)
+{
+    for (size_t k = 0; k < n; k++) {
+        trials[k].verdict = lost->verdict;
+        trials[k].signal = lost->signal;
+        memcpy(trials[k].why, lost->why, sizeof trials[k].why);
+    }
+}
+
+enum posref_status posref_runner_run(struct posref_runner *r, struct posref_trial *trials, size_t n,
+                                     struct posref_error *err)
+{
+    for (size_t k = 0; k < n; k++) {
+        trials[k].signal = 0;
+        trials[k].why[0] = '\0';
+        trials[k].tensor = NULL;
+        trials[k].element = -1;
+        trials[k].run_ns = 0;
+    }
+    for (size_t done = 0; done < n;) {
+        if (!r->alive && r->lost.verdict == POSREF_VERDICT_PASS) {
+            enum posref_status status = start(r, err);
+            if (status != POSREF_OK)
+                return status;
+        }
+        if (!r->alive) {
+            lose(trials + done, n - done, &r->lost);
+            return POSREF_OK;
+        }
+        posref_batch_lay(&r->batch, r->process.wire, trials + done, n - done);
+        if (r->batch.n == 0)
+            return posref_fail(err, POSREF_INTERNAL, trials[done].op,
+                               "a case is larger than the memory shared with the worker");
+        enum posref_wait how = POSREF_WAIT_DIED;
+        if (posref_process_tell(&r->process, POSREF_WIRE_BATCH))
+            how = await(r, trials + done);
+        else
+            (void)posref_process_wait(&r->process, 1);
+        done += settle(r, trials + done, how);
+    }
+    return POSREF_OK;
+}
+
+const char *posref_runner_plugin_name(const struct posref_runner *r)
+{
+    return r->name;
+}
+
+const char *posref_runner_plugin_version(const struct posref_runner *r)
+{
+    return r->version;
+}
+
+const char *posref_runner_captured(const struct posref_runner *r, uint64_t *total_bytes)
+{
+    *total_bytes = r->process.captured_bytes;
+    return r->process.captured;
+}
+
+unsigned posref_runner_n_workers(const struct posref_runner *r)
+{
+    return r->n_workers;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judgement: units against limits, grade by grade. */
+#include "judge_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const grades[POSREF_N_GRADES] = {"exact", "float32", "recurrence",
+                                                    "fast",  "low",     "fail"};
+
+const char *posref_grade_name(enum posref_grade grade)
+{
+    return grades[grade];
+}
+
+int posref_grade_find(const char *name)
+{
+    for (int grade = 0; grade < POSREF_N_GRADES; grade++)
+        if (strcmp(grades[grade], name) == 0)
+            return grade;
+    return -1;
+}
+
+enum posref_grade posref_grade_default(enum posref_dtype dtype)
+{
+    return dtype == POSREF_F64   ? POSREF_GRADE_EXACT
+           : dtype == POSREF_F32 ? POSREF_GRADE_RECURRENCE
+                                 : POSREF_GRADE_LOW;
+}
+
+double posref_unit(enum posref_dtype dtype)
+{
+    switch (dtype) {
+    case POSREF_F64: return 0x1p-53;
+    case POSREF_F32: return 0x1p-24;
+    case POSREF_F16: return 0x1p-11;
+    default: return 0x1p-8;
+    }
+}
+
+const char *posref_breach_text(enum posref_breach breach)
+{
+    switch (breach) {
+    case POSREF_BREACH_COPY: return "a channel that is not rotated is no bit-identical copy";
+    case POSREF_BREACH_ELEMENT: return "an element is further from the reference than its limit";
+    case POSREF_BREACH_NORM: return "a pair's norm differs from the reference beyond its limit";
+    case POSREF_BREACH_BIAS: return "errors lean to one side: rounding is not to nearest";
+    case POSREF_BREACH_NORM_BIAS: return "norms are wrong by a common factor";
+    case POSREF_BREACH_ANGLE: return "angles are not position times one frequency";
+    default: return "";
+    }
+}
+
+struct limits {
+    enum posref_grade grade;
+    double u_angle, u_math, u_out, u_table, u_sine;
+};
+
+/* Half the spacing of subnormals: what rounding loses however small the value. */
+static double floor_of(enum posref_dtype dtype)
+{
+    switch (dtype) {
+    case POSREF_F64: return 0x1p-1074;
+    case POSREF_F32: return 0x1p-150;
+    case POSREF_F16: return 0x1p-25;
+    default: return 0x1p-134;
+    }
+}
+
+static struct limits limits_of(enum posref_grade grade, enum posref_dtype dtype)
+{
+    const double u = posref_unit(dtype), single = 0x1p-24;
+    struct limits out = {.grade = grade, .u_angle = single, .u_math = single, .u_out = u};
+    if (grade == POSREF_GRADE_EXACT)
+        out.u_angle = out.u_math = 0x1p-53;
+    if (grade >= POSREF_GRADE_FAST)
+        out.u_sine = 0x1p-20;
+    if (grade == POSREF_GRADE_LOW) {
+        out.u_table = u;
+        out.u_math = u;
+    }
+    return out;
+}
+
+static double angle_part(const struct judge_unit *unit, const struct limits *l)
+{
+    if (unit->exact_angle && l->grade < POSREF_GRADE_FAST)
+        return 0;
+    double k = unit->k + (l->grade >= POSREF_GRADE_RECURRENCE ? unit->recurrence : 0);
+    return k * l->u_angle * unit->angle;
+}
+
+/* The part of the limit that is not the angle's and not the output's, relative to scale. */
+static double math_part(const struct judge_unit *unit, const struct limits *l)
+{
+    return l->u_table + l->u_sine + (2 + unit->extra) * l->u_math;
+}
+
+static double limit_of(const struct judge_unit *unit, int which, const struct limits *l,
+                       enum posref_dtype dtype)
+{
+    return unit->scale * (angle_part(unit, l) + math_part(unit, l)) +
+           unit->out_scale[which] * l->u_out + unit->floor + floor_of(dtype);
+}
+
+/* Infinity is expected where the golden value rounds to it. */
+static bool overflows(double want, enum posref_dtype dtype)
+{
+    return dtype != POSREF_F64 && isinf(posref_widen(posref_narrow(want, dtype), dtype));
+}
+
+static bool element_holds(const struct judge_unit *unit, int which, double limit,
+                          enum posref_dtype dtype)
+{
+    double want = unit->want[which], got = unit->got[which];
+    if (overflows(want, dtype) || isinf(want))
+        return isinf(got) && signbit(got) == signbit(want);
+    return fabs(got - want) <= limit; /* false for NaN */
+}
+
+static bool norm_holds(const struct judge_unit *unit, const struct limits *l,
+                       enum posref_dtype dtype)
+{
+    if (!unit->is_pair || isinf(unit->got[0]) || isinf(unit->got[1]))
+        return true;
+    double got = hypot(unit->got[0], unit->got[1]);
+    /* A norm errs by at most the length of the error that is not along the circle: sqrt(2) times
+     * the limit of one element without the angle's part. */
+    return fabs(got - unit->scale) <=
+           1.5 * (unit->scale * (math_part(unit, l) + l->u_out) + floor_of(dtype));
+}
+
+struct sums {
+    double signed_error, norm_ratio, allowance, extra;
+    int64_t n;
+};
+
+static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct limits *l)
+{
+    double part = angle_part(unit, l);
+    if (!unit->is_pair || unit->scale == 0 || part > 0.125 || isinf(unit->got[0]) ||
+        isinf(unit->got[1]))
+        return;
+    for (int which = 0; which < 2; which++)
+        sums->signed_error += copysign(1, unit->want[which]) *
+                              (unit->got[which] - unit->want[which]) / (2 * unit->scale);
+    sums->norm_ratio += hypot(unit->got[0], unit->got[1]) / unit->scale - 1;
+    sums->allowance += part;
+    sums->n++;
+}
+
+/* Means over n pairs of errors of at most u each: 5 u / sqrt(n) is more than eight standard
+ * deviations of an honest rounding's mean. An attention factor has an error of its own, common to
+ * all pairs. Errors in the 16-bit products and tables of grade low are independent too. */
+static double bias_limit(const struct sums *sums, const struct limits *l, double extra)
+{
+    double each = l->u_out + l->u_table + l->u_math + l->u_sine;
+    return 0.1 * l->u_out + 5 * each / sqrt((double)sums->n) + extra * l->u_math +
+           2 * l->u_sine;
+}
+
+/* The first breach of these limits. */
+static enum posref_breach breach_of(const struct judge_case *c, const struct limits *l)
+{
+    enum posref_breach breach = POSREF_BREACH_NONE;
+    struct sums sums = {0};
+    if (!c->copies_hold)
+        return POSREF_BREACH_COPY;
+    for (int64_t k = 0; k < c->n_units; k++) {
+        const struct judge_unit *unit = &c->unit[k];
+        for (int which = 0; which < unit->n; which++)
+            if (!element_holds(unit, which, limit_of(unit, which, l, c->dtype), c->dtype))
+                return POSREF_BREACH_ELEMENT;
+        if (!norm_holds(unit, l, c->dtype))
+            breach = POSREF_BREACH_NORM;
+        add_to_sums(&sums, unit, l);
+    }
+    if (breach != POSREF_BREACH_NONE || sums.n == 0)
+        return breach;
+    const double n = (double)sums.n, extra = judge_has_magnitude(c->spec) ? 3 : 0.25;
+    if (!(fabs(sums.signed_error / n) <= bias_limit(&sums, l, extra) + sums.allowance / n))
+        return POSREF_BREACH_BIAS;
+    if (!(fabs(sums.norm_ratio / n) <= bias_limit(&sums, l, extra)))
+        return POSREF_BREACH_NORM_BIAS;
+    return POSREF_BREACH_NONE;
+}
+
+/* Grades exact and float32 form an angle as position times one frequency, rounded: the error of
+ * the angle is position * (error of the frequency), within 2 u |angle|. Fits the error of the
+ * frequency of each pair at its largest judged angle, and checks the others against it. */
+static bool one_frequency(const struct judge_case *c, const struct limits *l)
+{
+    for (int64_t k = 0; k < c->n_units; k++) {
+        const struct judge_unit *far = NULL, *unit = &c->unit[k];
+        if (!unit->is_pair || unit->scale == 0)
+            continue;
+        for (int64_t other = 0; other < c->n_units; other++) {
+            const struct judge_unit *u = &c->unit[other];
+            if (u->pair == unit->pair && u->is_pair && u->scale != 0 && u->position != 0 &&
+                u->k * l->u_angle * u->angle <= 0.125 && (!far || u->angle > far->angle))
+                far = u;
+        }
+        if (!far || far == unit || unit->k * l->u_angle * unit->angle > 0.125)
+            continue;
+        double turned[2];
+        const struct judge_unit *both[2] = {unit, far};
+        for (int which = 0; which < 2; which++)
+            turned[which] = atan2(both[which]->want[0] * both[which]->got[1] -
+                                      both[which]->want[1] * both[which]->got[0],
+                                  both[which]->want[0] * both[which]->got[0] +
+                                      both[which]->want[1] * both[which]->got[1]);
+        double share = unit->position / far->position;
+        double noise = 2 * l->u_angle * unit->angle + 1.5 * (math_part(unit, l) + l->u_out);
+        double far_noise = 2 * l->u_angle * far->angle + 1.5 * (math_part(far, l) + l->u_out);
+        /* Tables of a direction turned the other way have errors of opposite sign in both. */
+        if (fabs(turned[0] - share * turned[1]) > noise + fabs(share) * far_noise)
+            return false;
+    }
+    return true;
+}
+
+static bool reaches(enum posref_breach *breach, const struct judge_case *c, enum posref_grade grade)
+{
+    const struct limits l = limits_of(grade, c->dtype);
+    *breach = breach_of(c, &l);
+    if (*breach == POSREF_BREACH_NONE && grade <= POSREF_GRADE_FLOAT32 && !one_frequency(c, &l))
+        *breach = POSREF_BREACH_ANGLE;
+    return *breach == POSREF_BREACH_NONE;
+}
+
+static void name_worst(struct posref_judgement *out, const struct judge_case *c,
+                       const struct judge_unit *unit, int which, double limits)
+{
+    out->tensor = c->golden->item[unit->tensor[which]].name;
+    out->element = unit->element[which];
+    out->pair = unit->pair;
+    out->position = unit->position;
+    out->got = unit->got[which];
+    out->want = unit->want[which];
+    double norm = unit->scale > 0 ? unit->scale : 1;
+    out->error_u = fabs(out->got - out->want) / norm / posref_unit(c->dtype);
+    out->error_limits = limits;
+}
+
+static void measure(struct posref_judgement *out, const struct judge_case *c,
+                    enum posref_grade gate)
+{
+    const struct limits l = limits_of(gate, c->dtype);
+    struct sums sums = {0};
+    out->error_limits = -1;
+    for (int64_t k = 0; k < c->n_units; k++) {
+        const struct judge_unit *unit = &c->unit[k];
+        double largest = 0;
+        for (int which = 0; which < unit->n; which++) {
+            double limit = limit_of(unit, which, &l, c->dtype);
+            bool holds = element_holds(unit, which, limit, c->dtype);
+            double ratio = fabs(unit->got[which] - unit->want[which]) / limit;
+            if (!(ratio >= 0))
+                ratio = holds ? 0 : HUGE_VAL;
+            largest = fmax(largest, unit->scale > 0 ? limit / unit->scale : 0);
+            if (ratio > out->error_limits)
+                name_worst(out, c, unit, which, ratio);
+        }
+        out->n_compared++;
+        out->n_judged += unit->moves && largest <= 0.125;
+        add_to_sums(&sums, unit, &l);
+    }
+    if (!c->copies_hold)
+        name_worst(out, c, &c->broken_copy, 0, HUGE_VAL);
+    if (sums.n > 0) {
+        out->bias_u = sums.signed_error / (double)sums.n / posref_unit(c->dtype);
+        out->norm_bias_u = sums.norm_ratio / (double)sums.n / posref_unit(c->dtype);
+    }
+}
+
+static enum posref_status check_tensors(const struct posref_tensors *golden,
+                                        const struct posref_tensors *actual,
+                                        struct posref_error *err)
+{
+    for (int k = 0; k < golden->n; k++) {
+        const struct posref_tensor *want = &golden->item[k];
+        if (k >= actual->n || strcmp(want->name, actual->item[k].name) != 0)
+            return posref_fail(err, POSREF_BAD_INPUT, want->name, "is missing from the output");
+        if (posref_tensor_count(want) != posref_tensor_count(&actual->item[k]))
+            return posref_fail(err, POSREF_BAD_INPUT, want->name,
+                               "has %lld elements; the reference has %lld",
+                               (long long)posref_tensor_count(&actual->item[k]),
+                               (long long)posref_tensor_count(want));
+    }
+    return POSREF_OK;
+}
+
+enum posref_status posref_judge(struct posref_judgement *out, const struct posref_spec *spec,
+                                enum posref_op op, const struct posref_tensors *inputs,
+                                const struct posref_tensors *golden,
+                                const struct posref_tensors *actual, enum posref_dtype dtype,
+                                enum posref_grade gate, const struct posref_arena *arena,
+                                struct posref_error *err)
+{
+    struct judge_case c = {.spec = spec, .op = op, .dtype = dtype, .inputs = inputs,
+                           .golden = golden, .actual = actual, .arena = arena, .err = err,
+                           .copies_hold = true};
+    enum posref_status status = check_tensors(golden, actual, err);
+    if (status == POSREF_OK)
+        status = judge_units(&c);
+    if (status != POSREF_OK)
+        return status;
+    memset(out, 0, sizeof *out);
+    out->pair = -1;
+    const enum posref_grade best = dtype == POSREF_F64 ? POSREF_GRADE_EXACT : POSREF_GRADE_FLOAT32;
+    const enum posref_grade last = dtype == POSREF_F64 || dtype == POSREF_F32 ? POSREF_GRADE_FAST
+                                                                             : POSREF_GRADE_LOW;
+    out->grade = POSREF_GRADE_FAIL;
+    for (enum posref_grade grade = best; grade <= last; grade++) {
+        enum posref_breach breach;
+        bool reached = reaches(&breach, &c, grade);
+        if (grade == gate || (grade == last && gate > last))
+            out->breach = breach;
+        if (reached) {
+            out->grade = grade;
+            break;
+        }
+    }
+    out->pass = out->grade <= gate && out->grade != POSREF_GRADE_FAIL;
+    if (out->pass)
+        out->breach = POSREF_BREACH_NONE;
+    measure(out, &c, gate <= last ? gate : last);
+    return POSREF_OK;
+}

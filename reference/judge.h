@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The second front door of reference/: is an output right, and how accurate is it? The error model
+ * and the grades; docs/tolerance.md derives every bound used here. Reentrant, no memory but the
+ * arena's.
+ *
+ * u is half the spacing of a dtype at 1: bf16 2^-8, f16 2^-11, f32 2^-24, f64 2^-53. A rotation
+ * moves a pair, so errors are measured against the norm of the expected pair; biases, slopes,
+ * frequencies and weights against their own size. The allowance is derived for each pair from its
+ * angle and its frequency, and errors are never pooled. */
+#ifndef POSREF_JUDGE_H
+#define POSREF_JUDGE_H
+
+#include "reference.h"
+
+/* How accurate: from best to worst, each one's limits contain those before it. */
+enum posref_grade {
+    POSREF_GRADE_EXACT,      /* as if angles are formed in double (f64 outputs only) */
+    POSREF_GRADE_FLOAT32,    /* frequencies and angles formed in float32 */
+    POSREF_GRADE_RECURRENCE, /* angles built by repeated float32 multiplication */
+    POSREF_GRADE_FAST,       /* sine or range reduction approximate, as by hardware */
+    POSREF_GRADE_LOW,        /* tables and products held in the 16-bit output dtype */
+    POSREF_GRADE_FAIL,
+    POSREF_N_GRADES
+};
+const char *posref_grade_name(enum posref_grade grade);
+int posref_grade_find(const char *name); /* or -1 */
+
+/* The gate a dtype has when none is asked for: exact for f64, recurrence for f32, low for 16-bit. */
+enum posref_grade posref_grade_default(enum posref_dtype dtype);
+
+/* u of a floating dtype. */
+double posref_unit(enum posref_dtype dtype);
+
+/* What broke, first in this order. */
+enum posref_breach { POSREF_BREACH_NONE, POSREF_BREACH_COPY, POSREF_BREACH_ELEMENT,
+                     POSREF_BREACH_NORM, POSREF_BREACH_BIAS, POSREF_BREACH_NORM_BIAS,
+                     POSREF_BREACH_ANGLE };
+/* One sentence: "an element is further from the reference than the limit". */
+const char *posref_breach_text(enum posref_breach breach);
+
+struct posref_judgement {
+    enum posref_grade grade;   /* the best grade whose limits all hold, or FAIL */
+    bool pass;                 /* grade is at least the gate */
+    enum posref_breach breach; /* at the gate, when it does not pass */
+    /* The element with the largest error in units of its limit at the gate. */
+    const char *tensor;        /* a name in golden */
+    int64_t element;           /* flat index */
+    int pair;                  /* pair, head or frequency number; -1: none */
+    double position;           /* NaN: none */
+    double got, want;
+    double error_u;            /* |got - want| / norm of the pair, in u of the dtype */
+    double error_limits;       /* the same error in units of the limit; > 1 breaks it */
+    int64_t n_compared;        /* pairs (or elements where there are no pairs) */
+    int64_t n_judged;          /* of these, the ones that move and whose limit is at most 1/8 */
+    double bias_u, norm_bias_u; /* mean signed error, mean of |got| / |want| - 1, in u */
+};
+
+/* Judges `actual` (the dtype under test in every float tensor; same names and shapes as golden)
+ * against `golden` (F64) for a completed spec. `inputs` are eval's F64 inputs. Fails only with
+ * POSREF_NO_MEMORY, or POSREF_BAD_INPUT when a tensor is missing or has another shape. */
+POSREF_MUST_USE enum posref_status
+posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum posref_op op,
+             const struct posref_tensors *inputs, const struct posref_tensors *golden,
+             const struct posref_tensors *actual, enum posref_dtype dtype, enum posref_grade gate,
+             const struct posref_arena *arena, struct posref_error *err);
+
+#endif

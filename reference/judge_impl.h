@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the judge_*.c files share. Nothing else includes this header. */
+#ifndef POSREF_JUDGE_IMPL_H
+#define POSREF_JUDGE_IMPL_H
+
+#include "judge.h"
+
+/* One frequency as an implementation in working precision sees it. */
+struct judge_frequency {
+    double theta;      /* radians per token, scaled; to about 1e-14 */
+    double k;          /* relative error of a float32 theta * position, in u_angle */
+    double recurrence; /* more, when angles are built by repeated multiplication */
+};
+
+/* Fills frequency i of a rope or sinusoidal spec. */
+void judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i);
+
+/* The attention factor is not 1. */
+bool judge_has_magnitude(const struct posref_spec *spec);
+
+/* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
+ *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + out_scale u_out + floor,
+ *     angle_part = (k + recurrence) u_angle angle, where the grade has these. */
+struct judge_unit {
+    double want[2], got[2];
+    int64_t element[2];
+    int tensor[2]; /* index in golden */
+    int n;         /* 1 or 2 */
+    double scale, out_scale[2], floor;
+    double angle, k, recurrence, extra;
+    bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
+    bool is_pair;     /* a rotation: its norm is judged too */
+    bool moves;       /* the expected pair is not what it would be at position 0 */
+    int pair;
+    double position;
+};
+
+struct judge_case {
+    const struct posref_spec *spec;
+    enum posref_op op;
+    enum posref_dtype dtype;
+    const struct posref_tensors *inputs, *golden, *actual;
+    const struct posref_arena *arena;
+    struct posref_error *err;
+    struct judge_unit *unit;
+    int64_t n_units;
+    bool copies_hold; /* untouched channels are bit-identical copies */
+    struct judge_unit broken_copy;
+};
+
+/* Lays out the units of a case; one function for each kind of op. */
+POSREF_MUST_USE enum posref_status judge_units(struct judge_case *c);
+POSREF_MUST_USE enum posref_status judge_units_alibi(struct judge_case *c);
+
+/* Element k of a tensor of any floating dtype, as a double. */
+double judge_value(const struct posref_tensor *tensor, int64_t k);
+
+POSREF_MUST_USE enum posref_status judge_allocate(struct judge_case *c, int64_t n_units);
+
+#endif

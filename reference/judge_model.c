@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How large the error of an honest float32 frequency may be: docs/tolerance.md, "Frequencies".
+ * Everything here is an estimate to about 1e-14, used for limits only, never for golden values. */
+#include "judge_impl.h"
+
+#include <math.h>
+
+#define TWO_PI 6.283185307179586
+
+/* theta = exp(-x): its float32 relative error is at most 4 u from power, reciprocal, product and
+ * position, and 3 u x from the exponent, which is formed in up to three roundings. */
+static void plain(struct judge_frequency *f, double x, int i)
+{
+    f->theta = exp(-x);
+    f->k = 4 + 3 * x;
+    f->recurrence = 2.0 * i;
+}
+
+static double correction_dim(const struct posref_spec *spec, double rotations)
+{
+    return spec->rotary_dim *
+           log(spec->original_max_position_embeddings / (TWO_PI * rotations)) /
+           (2 * log(spec->base));
+}
+
+/* A relative change of theta' for a change of the weight t of the scaled frequency. */
+static double blend_slope(double t, double factor)
+{
+    return fabs(1 / factor - 1) / (t / factor + (1 - t));
+}
+
+static void yarn(struct judge_frequency *f, const struct posref_spec *spec, int i)
+{
+    double lo = correction_dim(spec, spec->beta_fast), hi = correction_dim(spec, spec->beta_slow);
+    /* Range ends formed in float32 err by about 6 u of the larger one. */
+    double end_error = spec->truncate ? 0 : 6 * fmax(fabs(lo), fabs(hi));
+    if (spec->truncate) {
+        lo = floor(lo);
+        hi = ceil(hi);
+    }
+    lo = fmax(lo, 0);
+    hi = fmin(hi, spec->rotary_dim - 1);
+    if (lo == hi)
+        hi += 0.001;
+    double t = fmin(fmax((i - lo) / (hi - lo), 0), 1);
+    f->theta *= t / spec->factor + (1 - t);
+    f->k += 2 + blend_slope(t, spec->factor) *
+                    (t > 0 && t < 1 ? 3 + 2 * end_error / fabs(hi - lo) : 0);
+}
+
+static void llama3(struct judge_frequency *f, const struct posref_spec *spec)
+{
+    const double low = spec->low_freq_factor, high = spec->high_freq_factor;
+    double rotations = spec->original_max_position_embeddings * f->theta / TWO_PI;
+    double rotations_error = (f->k + 3) * rotations; /* in u */
+    /* Equal factors make a step: a frequency this close to it may fall on either side. */
+    if (high == low && fabs(rotations - low) < rotations_error * 0x1p-22) {
+        f->k = HUGE_VAL;
+        return;
+    }
+    f->k += 2;
+    if (rotations > high)
+        return;
+    double t = rotations < low ? 1 : (high - rotations) / (high - low);
+    f->theta *= t / spec->factor + (1 - t);
+    if (t < 1)
+        f->k += blend_slope(t, spec->factor) * (3 + rotations_error / (high - low));
+}
+
+static void rope(struct judge_frequency *out, const struct posref_spec *spec, int i)
+{
+    const double share = 2.0 * i / spec->rotary_dim;
+    plain(out, share * log(spec->base), i);
+    if (spec->scaling == POSREF_SCALING_LINEAR) {
+        out->theta /= spec->factor;
+        out->k += 1;
+    } else if (spec->scaling == POSREF_SCALING_NTK) {
+        double log_base = log(spec->base) +
+                          spec->rotary_dim / (spec->rotary_dim - 2.0) * log(spec->factor);
+        plain(out, share * log_base, i);
+        out->k += share * (2 + 2 * fabs(log(spec->factor)));
+        if (!(out->theta <= 1e6)) /* factor < 1 */
+            out->k += 3 * fabs(share * log_base);
+    } else if (spec->scaling == POSREF_SCALING_YARN) {
+        yarn(out, spec, i);
+    } else if (spec->scaling == POSREF_SCALING_LLAMA3) {
+        llama3(out, spec);
+    }
+}
+
+void judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i)
+{
+    if (spec->scheme == POSREF_SCHEME_ROPE) {
+        rope(out, spec, i);
+        return;
+    }
+    bool d = spec->exponent == POSREF_EXPONENT_D;
+    plain(out, log(spec->base) * (d ? 2.0 * i / spec->dim : i / (spec->dim / 2 - 1.0)), i);
+}
+
+bool judge_has_magnitude(const struct posref_spec *spec)
+{
+    return spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_YARN;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pairs of rotations, tables, sinusoids and embeddings, and the frequencies, as judged units. */
+#include "judge_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+double judge_value(const struct posref_tensor *tensor, int64_t k)
+{
+    const unsigned char *at =
+        (const unsigned char *)tensor->data + (size_t)k * posref_dtype_size(tensor->dtype);
+    uint32_t bits = 0;
+    double wide;
+    if (tensor->dtype == POSREF_F64) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    if (tensor->dtype == POSREF_F32) {
+        float narrow;
+        memcpy(&narrow, at, sizeof narrow);
+        return (double)narrow;
+    }
+    bits = (uint32_t)at[0] | (uint32_t)at[1] << 8;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bits = (uint32_t)at[1] | (uint32_t)at[0] << 8;
+#endif
+    return posref_widen(bits, tensor->dtype);
+}
+
+enum posref_status judge_allocate(struct judge_case *c, int64_t n_units)
+{
+    c->n_units = 0;
+    c->unit = c->arena->alloc(c->arena->ctx, (size_t)n_units * sizeof *c->unit);
+    return c->unit ? POSREF_OK : posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
+}
+
+static void set_element(struct judge_case *c, struct judge_unit *unit, int which, int tensor,
+                        int64_t element)
+{
+    unit->tensor[which] = tensor;
+    unit->element[which] = element;
+    unit->want[which] = judge_value(&c->golden->item[tensor], element);
+    unit->got[which] = judge_value(&c->actual->item[tensor], element);
+}
+
+/* Adds the pair of elements (t1, e1), (t2, e2) that turned by position * frequency. */
+static struct judge_unit *add_pair(struct judge_case *c, const struct judge_frequency *f, int i,
+                                   double position, int t1, int64_t e1, int t2, int64_t e2)
+{
+    struct judge_unit *unit = &c->unit[c->n_units++];
+    memset(unit, 0, sizeof *unit);
+    unit->n = 2;
+    set_element(c, unit, 0, t1, e1);
+    set_element(c, unit, 1, t2, e2);
+    unit->is_pair = true;
+    unit->scale = hypot(unit->want[0], unit->want[1]);
+    unit->out_scale[0] = unit->out_scale[1] = unit->scale;
+    double angle = position * f->theta;
+    unit->angle = fabs(angle);
+    unit->k = f->k;
+    unit->recurrence = f->recurrence;
+    unit->extra = judge_has_magnitude(c->spec) ? 3 : 1;
+    /* Every route forms frequency 0 exactly: 1, or 1 / factor. */
+    unit->exact_angle = i == 0 && (double)(float)f->theta == f->theta &&
+                        (double)(float)position == position && (double)(float)angle == angle;
+    unit->pair = i;
+    unit->position = position;
+    return unit;
+}
+
+static int find_tensor(const struct judge_case *c, const char *name)
+{
+    for (int k = 0; k < c->golden->n; k++)
+        if (strcmp(c->golden->item[k].name, name) == 0)
+            return k;
+    return -1;
+}
+
+static enum posref_status frequencies_of(struct judge_frequency **out, struct judge_case *c, int n)
+{
+    struct judge_frequency *f = c->arena->alloc(c->arena->ctx, (size_t)n * sizeof *f);
+    if (!f)
+        return posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
+    for (int i = 0; i < n; i++)
+        judge_frequency_fill(&f[i], c->spec, i);
+    *out = f;
+    return POSREF_OK;
+}
+
+static enum posref_status frequency_units(struct judge_case *c)
+{
+    const int tensor = find_tensor(c, "inv_freq"), n = c->spec->rotary_dim / 2;
+    struct judge_frequency *f;
+    enum posref_status status = frequencies_of(&f, c, n);
+    if (status == POSREF_OK)
+        status = judge_allocate(c, n + 1);
+    if (status != POSREF_OK)
+        return status;
+    for (int i = 0; i <= n; i++) {
+        struct judge_unit *unit = &c->unit[c->n_units++];
+        memset(unit, 0, sizeof *unit);
+        unit->n = 1;
+        set_element(c, unit, 0, i < n ? tensor : find_tensor(c, "attention_factor"), i < n ? i : 0);
+        unit->scale = unit->out_scale[0] = fabs(unit->want[0]);
+        unit->angle = 1;
+        unit->k = i < n ? f[i].k : 4;
+        unit->recurrence = i < n ? f[i].recurrence : 0;
+        unit->moves = true;
+        unit->pair = i < n ? i : -1;
+        unit->position = NAN;
+    }
+    return POSREF_OK;
+}
+
+static enum posref_status table_units(struct judge_case *c)
+{
+    const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
+    const double *position = positions->data;
+    const bool rope = c->spec->scheme == POSREF_SCHEME_ROPE;
+    const int pairs = rope ? c->spec->rotary_dim / 2 : c->spec->dim / 2;
+    const int64_t n = positions->shape[positions->rank - 1];
+    const int cosine = rope ? find_tensor(c, "cos") : find_tensor(c, "table");
+    const int sine = rope ? find_tensor(c, "sin") : cosine;
+    const bool concat = c->spec->order == POSREF_ORDER_CONCAT;
+    struct judge_frequency *f;
+    enum posref_status status = frequencies_of(&f, c, pairs);
+    if (status == POSREF_OK)
+        status = judge_allocate(c, n * pairs);
+    for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
+        int64_t row = k / pairs, i = k % pairs;
+        int64_t at_sin = rope ? k : row * c->spec->dim + (concat ? i : 2 * i);
+        int64_t at_cos = rope ? k : row * c->spec->dim + (concat ? i + pairs : 2 * i + 1);
+        struct judge_unit *unit = add_pair(c, &f[i], (int)i, position[row], cosine, at_cos, sine,
+                                           at_sin);
+        unit->moves = position[row] != 0;
+    }
+    return status;
+}
+
+/* Channels of pair i. */
+static void channels(int *first, int *second, const struct posref_spec *spec, int i)
+{
+    if (spec->scheme == POSREF_SCHEME_SINUSOIDAL) {
+        bool concat = spec->order == POSREF_ORDER_CONCAT;
+        *first = concat ? i + spec->dim / 2 : 2 * i + 1;
+        *second = concat ? i : 2 * i;
+        return;
+    }
+    bool half = spec->pairing == POSREF_PAIRING_HALF;
+    *first = half ? i : 2 * i;
+    *second = half ? i + spec->rotary_dim / 2 : 2 * i + 1;
+}
+
+static void check_copies(struct judge_case *c, const struct posref_tensor *x, int y, int64_t n_rows)
+{
+    const struct posref_tensor *got = &c->actual->item[y];
+    const int dim = c->spec->dim, rotated = c->spec->rotary_dim;
+    const double *in = x->data;
+    for (int64_t row = 0; row < n_rows && c->copies_hold; row++)
+        for (int channel = rotated; channel < dim && c->copies_hold; channel++) {
+            int64_t k = row * dim + channel;
+            double value = judge_value(got, k);
+            /* Bit identity, so that -0 and +0 differ; x is exact in the dtype. */
+            if (memcmp(&value, &in[k], sizeof value) == 0)
+                continue;
+            c->copies_hold = false;
+            set_element(c, &c->broken_copy, 0, y, k);
+            c->broken_copy.pair = -1;
+            c->broken_copy.position = NAN;
+            c->broken_copy.scale = fabs(in[k]);
+        }
+}
+
+/* rotate and embed: y [n, dim] or [n, heads, dim]. */
+static enum posref_status row_units(struct judge_case *c)
+{
+    const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
+    const struct posref_tensor *x = posref_tensors_find(c->inputs, "x");
+    const double *position = positions->data, *in = x->data;
+    const bool embed = c->op == POSREF_OP_EMBED;
+    const int pairs = embed ? c->spec->dim / 2 : c->spec->rotary_dim / 2, y = find_tensor(c, "y");
+    const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
+    const int64_t heads = n_rows / positions->shape[positions->rank - 1];
+    struct judge_frequency *f;
+    enum posref_status status = frequencies_of(&f, c, pairs);
+    if (status == POSREF_OK)
+        status = judge_allocate(c, n_rows * pairs);
+    for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
+        int64_t row = k / pairs, base = row * c->spec->dim;
+        int first, second, i = (int)(k % pairs);
+        channels(&first, &second, c->spec, i);
+        struct judge_unit *unit = add_pair(c, &f[i], i, position[row / heads], y, base + first, y,
+                                           base + second);
+        unit->moves = unit->position != 0 && unit->scale != 0;
+        if (embed) { /* the sinusoid has norm 1; the sum is rounded for its own size */
+            unit->is_pair = false;
+            unit->scale = 1;
+            unit->out_scale[0] = fabs(unit->want[0]) + fabs(in[unit->element[0]]) * 0x1p-20;
+            unit->out_scale[1] = fabs(unit->want[1]) + fabs(in[unit->element[1]]) * 0x1p-20;
+        }
+    }
+    if (status == POSREF_OK && !embed)
+        check_copies(c, x, y, n_rows);
+    return status;
+}
+
+enum posref_status judge_units(struct judge_case *c)
+{
+    if (c->spec->scheme == POSREF_SCHEME_ALIBI)
+        return judge_units_alibi(c);
+    switch (c->op) {
+    case POSREF_OP_FREQUENCIES: return frequency_units(c);
+    case POSREF_OP_TABLE: return table_units(c);
+    case POSREF_OP_ROTATE:
+    case POSREF_OP_EMBED: return row_units(c);
+    default:
+        return posref_fail(c->err, POSREF_BAD_INPUT, "op", "%s is not judged",
+                           posref_op_name(c->op));
+    }
+}
