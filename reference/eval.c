@@ -32,9 +32,19 @@ static enum posref_status check_inputs(const struct posref_scheme_def *scheme,
     return POSREF_OK;
 }
 
-enum posref_status posref_eval(struct posref_tensors *out, const struct posref_spec *spec,
-                               enum posref_op op, const struct posref_tensors *in,
-                               const struct posref_arena *arena, struct posref_error *err)
+static enum posref_status told(enum posref_status status, const struct posref_scheme_def *scheme,
+                               struct posref_error *err)
+{
+    if (status == POSREF_INTERNAL)
+        return posref_fail(err, status, scheme->info.name,
+                           "a value stayed undecided at the highest precision");
+    return status;
+}
+
+static enum posref_status eval(struct posref_tensors *out, const struct posref_spec *spec,
+                               const struct posref_plan *plan, enum posref_op op,
+                               const struct posref_tensors *in, const struct posref_arena *arena,
+                               struct posref_error *err)
 {
     const struct posref_scheme_def *scheme = posref_scheme_def(spec->scheme);
     if (!posref_op_applies(op, spec))
@@ -44,13 +54,48 @@ enum posref_status posref_eval(struct posref_tensors *out, const struct posref_s
     if (status != POSREF_OK)
         return status;
     struct posref_tensors result = {.n = 0};
-    struct posref_job job = {.spec = spec, .op = op, .in = in, .out = &result, .arena = arena,
-                             .err = err};
-    status = scheme->eval(&job);
-    if (status == POSREF_INTERNAL)
-        return posref_fail(err, status, scheme->info.name,
-                           "a value stayed undecided at the highest precision");
+    struct posref_job job = {.spec = spec, .plan = plan, .op = op, .in = in, .out = &result,
+                             .arena = arena, .err = err};
+    status = told(scheme->eval(&job), scheme, err);
     if (status == POSREF_OK)
         *out = result;
     return status;
+}
+
+enum posref_status posref_eval(struct posref_tensors *out, const struct posref_spec *spec,
+                               enum posref_op op, const struct posref_tensors *in,
+                               const struct posref_arena *arena, struct posref_error *err)
+{
+    return eval(out, spec, NULL, op, in, arena, err);
+}
+
+struct posref_prepared {
+    struct posref_spec spec;
+    const struct posref_plan *plan; /* NULL: the scheme has nothing to share */
+};
+
+enum posref_status posref_prepare(struct posref_prepared **out, const struct posref_spec *spec,
+                                  const struct posref_arena *arena, struct posref_error *err)
+{
+    const struct posref_scheme_def *scheme = posref_scheme_def(spec->scheme);
+    struct posref_job job = {.op = POSREF_OP_ALL, .arena = arena, .err = err};
+    struct posref_prepared *prepared = posref_job_alloc(&job, 1, sizeof *prepared);
+    if (!prepared)
+        return POSREF_NO_MEMORY;
+    *prepared = (struct posref_prepared){.spec = *spec};
+    job.spec = &prepared->spec;
+    enum posref_status status = POSREF_OK;
+    if (scheme->prepare)
+        status = told(scheme->prepare(&prepared->plan, &job), scheme, err);
+    if (status == POSREF_OK)
+        *out = prepared;
+    return status;
+}
+
+enum posref_status posref_eval_prepared(struct posref_tensors *out,
+                                        const struct posref_prepared *prepared, enum posref_op op,
+                                        const struct posref_tensors *in,
+                                        const struct posref_arena *arena, struct posref_error *err)
+{
+    return eval(out, &prepared->spec, prepared->plan, op, in, arena, err);
 }

@@ -214,6 +214,19 @@ posref_eval(struct posref_tensors *out, const struct posref_spec *spec, enum pos
             const struct posref_tensors *in, const struct posref_arena *arena,
             struct posref_error *err);
 
+/* A completed spec with what evaluating it many times can share (rope: its plan). Read-only once
+ * made, so threads may share it; lives in the arena it was made with. */
+struct posref_prepared;
+POSREF_MUST_USE enum posref_status posref_prepare(struct posref_prepared **out,
+                                                  const struct posref_spec *spec,
+                                                  const struct posref_arena *arena,
+                                                  struct posref_error *err);
+/* posref_eval of the prepared spec: the same outputs, sooner. */
+POSREF_MUST_USE enum posref_status
+posref_eval_prepared(struct posref_tensors *out, const struct posref_prepared *prepared,
+                     enum posref_op op, const struct posref_tensors *in,
+                     const struct posref_arena *arena, struct posref_error *err);
+
 /* ---- what a scheme says about itself (GET /v1/schemes, --help, docs/schemes.md) -------------- */
 
 struct posref_scheme_info {

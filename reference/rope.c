@@ -93,23 +93,34 @@ static enum posref_status rotate(struct posref_job *job, const struct posref_pla
     return status == POSREF_OK ? posref_plan_rotate(y, x, heads, plan, positions) : status;
 }
 
+static enum posref_status prepare(const struct posref_plan **out, struct posref_job *job)
+{
+    struct posref_plan *plan = posref_job_alloc(job, 1, sizeof *plan);
+    if (!plan)
+        return POSREF_NO_MEMORY;
+    enum posref_status status = posref_plan_compile(plan, job);
+    if (status == POSREF_OK)
+        *out = plan;
+    return status;
+}
+
 static enum posref_status eval(struct posref_job *job)
 {
     const bool has_x = posref_job_has(job, "x");
     const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE,
                                               has_x || posref_job_has(job, "positions"));
     const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
-    struct posref_plan plan;
+    const struct posref_plan *plan = job->plan;
     struct posref_positions positions;
-    enum posref_status status = posref_plan_compile(&plan, job);
+    enum posref_status status = plan ? POSREF_OK : prepare(&plan, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
-        status = frequencies(job, &plan);
+        status = frequencies(job, plan);
     if (status == POSREF_OK && (wants_table || wants_rotate))
-        status = posref_job_positions(&positions, job, "positions", plan.n_axes);
+        status = posref_job_positions(&positions, job, "positions", plan->n_axes);
     if (status == POSREF_OK && wants_table)
-        status = table(job, &plan, &positions);
+        status = table(job, plan, &positions);
     if (status == POSREF_OK && wants_rotate)
-        status = rotate(job, &plan, &positions);
+        status = rotate(job, plan, &positions);
     return status;
 }
 
@@ -124,4 +135,5 @@ const struct posref_scheme_def posref_rope = {
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,
     .check = check,
     .eval = eval,
+    .prepare = prepare,
 };

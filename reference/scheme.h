@@ -20,9 +20,12 @@ struct posref_field_use {
     enum posref_need need;
 };
 
+struct posref_plan;
+
 /* One evaluation. Schemes read inputs through the functions below and add outputs to out. */
 struct posref_job {
     const struct posref_spec *spec; /* completed */
+    const struct posref_plan *plan; /* of the spec, when it has been prepared; else NULL */
     enum posref_op op;
     const struct posref_tensors *in;
     struct posref_tensors *out;
@@ -39,6 +42,8 @@ struct posref_scheme_def {
      * value). Ranges of single fields have been checked. */
     enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err);
     enum posref_status (*eval)(struct posref_job *job);
+    /* Compiles the job's spec, which outlives the plan, for job->plan; NULL: nothing to share. */
+    enum posref_status (*prepare)(const struct posref_plan **out, struct posref_job *job);
 };
 
 extern const struct posref_scheme_def posref_rope;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N_SLOTS 64 /* how far the workers may run ahead of the writer */
 #define MAX_WORKERS 64
@@ -27,7 +28,30 @@ struct line {
     struct slot slot[N_SLOTS];
 };
 
-enum posref_status posref_make_one(struct posref_made *made, const struct posref_case_list *list,
+/* The last spec a worker met: neighbours in the list often share it, and compiling it costs more
+ * than evaluating a few positions. */
+struct memory {
+    struct posref_heap *heap;
+    const char *spec; /* its text; NULL: none yet */
+    struct posref_prepared *prepared;
+};
+
+static enum posref_status recall(struct memory *memory, const struct posref_case *item,
+                                 const struct posref_spec *spec, struct posref_error *err)
+{
+    if (memory->spec && strcmp(memory->spec, item->spec) == 0)
+        return POSREF_OK;
+    memory->spec = NULL;
+    posref_heap_reset(memory->heap);
+    struct posref_arena arena = posref_heap_arena(memory->heap);
+    enum posref_status status = posref_prepare(&memory->prepared, spec, &arena, err);
+    if (status == POSREF_OK)
+        memory->spec = item->spec;
+    return status;
+}
+
+static enum posref_status make_one(struct posref_made *made, struct memory *memory,
+                                   const struct posref_case_list *list,
                                    const struct posref_case *item, struct posref_error *err)
 {
     struct posref_vector *vector = &made->vector;
@@ -36,8 +60,10 @@ enum posref_status posref_make_one(struct posref_made *made, const struct posref
     made->item = item;
     enum posref_status status = posref_case_vector(vector, list, item, &arena, err);
     if (status == POSREF_OK)
-        status = posref_eval(&vector->outputs, &vector->spec, vector->op, &vector->inputs, &arena,
-                             err);
+        status = recall(memory, item, &vector->spec, err);
+    if (status == POSREF_OK)
+        status = posref_eval_prepared(&vector->outputs, memory->prepared, vector->op,
+                                      &vector->inputs, &arena, err);
     if (status != POSREF_OK)
         return status;
     made->canonical.length = 0;
@@ -70,12 +96,15 @@ static bool claim(struct line *line, size_t *index)
 static void *work(void *argument)
 {
     struct line *line = argument;
+    struct memory memory = {.heap = posref_heap_new(0)};
     size_t index;
     while (claim(line, &index)) {
         struct slot *slot = &line->slot[index % N_SLOTS];
         const struct posref_case *item = &line->list->item[index];
         struct posref_error err = {{0}, {0}};
-        enum posref_status status = posref_make_one(&slot->made, line->list, item, &err);
+        enum posref_status status =
+            memory.heap ? make_one(&slot->made, &memory, line->list, item, &err)
+                        : posref_fail(&err, POSREF_NO_MEMORY, item->id, "no memory");
         pthread_mutex_lock(&line->mutex);
         slot->ready = true;
         if (status != POSREF_OK && line->status == POSREF_OK)
@@ -84,6 +113,7 @@ static void *work(void *argument)
         pthread_cond_broadcast(&line->moved);
         pthread_mutex_unlock(&line->mutex);
     }
+    posref_heap_free(memory.heap);
     return NULL;
 }
 

@@ -23,12 +23,6 @@ posref_make_all(const struct posref_case_list *list, int n_workers,
                 enum posref_status (*take)(void *ctx, const struct posref_made *made,
                                            struct posref_error *err),
                 void *ctx, struct posref_error *err);
-/* One of them. made->heap and the buffers are the caller's. */
-POSREF_MUST_USE enum posref_status posref_make_one(struct posref_made *made,
-                                                   const struct posref_case_list *list,
-                                                   const struct posref_case *item,
-                                                   struct posref_error *err);
-
 /* A database being written. One transaction from create to finish. */
 struct posref_writer;
 POSREF_MUST_USE enum posref_status posref_writer_create(struct posref_writer **out,

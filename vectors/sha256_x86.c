@@ -10,9 +10,14 @@
 
 bool posref_sha256_has_fast(void)
 {
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+    /* The compiler's library asked at start-up; cpuid itself costs microseconds in a guest. */
+    return __builtin_cpu_supports("sha") && __builtin_cpu_supports("sse4.1");
+#else
     unsigned a, b, c, d;
     bool sse41 = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSSE3) && (c & bit_SSE4_1);
     return sse41 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
+#endif
 }
 
 /* The instructions keep the state as the words a, b, e, f and c, d, g, h, highest first. */

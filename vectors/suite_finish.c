@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MAX_INPUTS_BYTES 4096
+#define DRAFT_X 3 /* its place in posref_draft.input; the positions come before it */
 
 /* One position as declared: a number, or [K]L[+-D] relative to the context length. */
 static enum posref_status add_position(struct posref_buffer *out, const char *word, size_t size,
@@ -40,18 +41,19 @@ static enum posref_status add_positions(struct posref_buffer *out, const char *t
     }
 }
 
+/* The first n of the draft's inputs as text. */
 static enum posref_status add_inputs(struct posref_buffer *out, const struct posref_draft *draft,
-                                     struct posref_error *err)
+                                     int n, struct posref_error *err)
 {
     static const char *const prefix[POSREF_DRAFT_INPUTS] = {"positions=", "q_positions=",
                                                             "k_positions=", "x=", "logits="};
     enum posref_status status = POSREF_OK;
-    for (int i = 0; i < POSREF_DRAFT_INPUTS && status == POSREF_OK; i++) {
+    for (int i = 0; i < n && status == POSREF_OK; i++) {
         if (!draft->input[i])
             continue;
         posref_buffer_text(out, out->length ? " " : "");
         posref_buffer_text(out, prefix[i]);
-        if (i < 3)
+        if (i < DRAFT_X)
             status = add_positions(out, draft->input[i], draft->length, err);
         else
             posref_buffer_text(out, draft->input[i]);
@@ -72,7 +74,7 @@ static void add_flag(struct posref_draft *draft, const char *flag)
 static void derive_flags(struct posref_draft *draft, const struct posref_vector *vector)
 {
     const struct posref_spec *spec = &draft->spec;
-    bool moved = false, x = posref_tensors_find(&vector->inputs, "x");
+    bool moved = false, x = draft->input[DRAFT_X];
     for (int t = 0; t < vector->inputs.n; t++) {
         const struct posref_tensor *tensor = &vector->inputs.item[t];
         const double *value = tensor->data;
@@ -121,22 +123,38 @@ static const char *flags_text(struct posref_draft *draft, const struct posref_ar
     return copy;
 }
 
+/* The case with its positions alone, which is all that the flags depend on. */
+static enum posref_status read_positions(struct posref_vector *out, const struct posref_case *item,
+                                         const struct posref_draft *draft,
+                                         const struct posref_arena *arena,
+                                         struct posref_buffer *text, struct posref_error *err)
+{
+    const struct posref_case_list no_suites = {.n_suites = 1};
+    struct posref_case bare = *item;
+    text->length = 0;
+    posref_buffer_text(text, "");
+    enum posref_status status = add_inputs(text, draft, DRAFT_X, err);
+    bare.inputs = text->data;
+    if (status == POSREF_OK && text->failed)
+        return posref_fail(err, POSREF_NO_MEMORY, item->id, "no memory, or too long a text");
+    return status == POSREF_OK ? posref_case_vector(out, &no_suites, &bare, arena, err) : status;
+}
+
 static enum posref_status make_texts(struct posref_case *out, struct posref_draft *draft,
                                      const struct posref_arena *arena, struct posref_buffer *text,
                                      struct posref_error *err)
 {
+    struct posref_vector vector;
     posref_spec_text(text, &draft->spec);
     out->spec = text->failed ? NULL : posref_arena_text(arena, text->data, text->length);
     text->length = 0;
-    enum posref_status status = add_inputs(text, draft, err);
+    enum posref_status status = add_inputs(text, draft, POSREF_DRAFT_INPUTS, err);
     if (status != POSREF_OK)
         return status;
     out->inputs = text->failed ? NULL : posref_arena_text(arena, text->data, text->length);
     if (!out->spec || !out->inputs)
         return posref_fail(err, POSREF_NO_MEMORY, out->id, "no memory, or too long a text");
-    struct posref_case_list no_suites = {.n_suites = 1};
-    struct posref_vector vector;
-    status = posref_case_vector(&vector, &no_suites, out, arena, err);
+    status = read_positions(&vector, out, draft, arena, text, err);
     if (status != POSREF_OK)
         return status;
     derive_flags(draft, &vector);
