@@ -56,17 +56,18 @@ static void gather(struct layer *out, const struct posref_weights_result *result
 static bool find_unexplained(struct posref_weights_result *result,
                              const struct posref_weights_pair *pair)
 {
-    char what[160], found[64] = "";
+    char found[64] = "";
     const char *name = pair->before->name.canonical;
     int layer = pair->before->name.layer;
-    posref_weights_describe(what, sizeof what, pair);
     if (pair->mapping == POSREF_MAPPING_WRONG_HEAD_COUNT)
         return posref_weights_add_finding(
             result, "wrong_head_count", POSREF_WRONG, layer,
             "permute k with the number of key-value heads, q with the number of query heads",
-            "%.100s has %lld heads of %lld, but was permuted as %lld: %s", name,
+            "%.100s has %lld heads of %lld, but its rows went %s as if it had %lld of %lld", name,
             (long long)pair->before->n_heads, (long long)pair->before->head_rows,
-            (long long)pair->head_count_used, what);
+            pair->to_half ? "interleaved_to_half" : "half_to_interleaved",
+            (long long)pair->head_count_used,
+            (long long)(pair->before->n_heads * pair->before->head_rows / pair->head_count_used));
     if (pair->mapping == POSREF_MAPPING_HEADS_REORDERED)
         return posref_weights_add_finding(
             result, "heads_reordered", POSREF_WRONG, layer,

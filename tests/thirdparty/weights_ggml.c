@@ -45,12 +45,21 @@ static void check_sizes(const struct ggml *ggml)
     }
 }
 
-static const struct { int number; enum posref_stored_type type; const char *decode; } types[] = {
-    {2, POSREF_STORED_Q4_0, "dequantize_row_q4_0"}, {3, POSREF_STORED_Q4_1, "dequantize_row_q4_1"},
-    {6, POSREF_STORED_Q5_0, "dequantize_row_q5_0"}, {7, POSREF_STORED_Q5_1, "dequantize_row_q5_1"},
-    {8, POSREF_STORED_Q8_0, "dequantize_row_q8_0"}, {10, POSREF_STORED_Q2_K, "dequantize_row_q2_K"},
-    {11, POSREF_STORED_Q3_K, "dequantize_row_q3_K"}, {12, POSREF_STORED_Q4_K, "dequantize_row_q4_K"},
-    {13, POSREF_STORED_Q5_K, "dequantize_row_q5_K"}, {14, POSREF_STORED_Q6_K, "dequantize_row_q6_K"},
+static const struct {
+    int number;
+    enum posref_stored_type type;
+    const char *decode;
+} types[] = {
+    {2, POSREF_STORED_Q4_0, "dequantize_row_q4_0"},
+    {3, POSREF_STORED_Q4_1, "dequantize_row_q4_1"},
+    {6, POSREF_STORED_Q5_0, "dequantize_row_q5_0"},
+    {7, POSREF_STORED_Q5_1, "dequantize_row_q5_1"},
+    {8, POSREF_STORED_Q8_0, "dequantize_row_q8_0"},
+    {10, POSREF_STORED_Q2_K, "dequantize_row_q2_K"},
+    {11, POSREF_STORED_Q3_K, "dequantize_row_q3_K"},
+    {12, POSREF_STORED_Q4_K, "dequantize_row_q4_K"},
+    {13, POSREF_STORED_Q5_K, "dequantize_row_q5_K"},
+    {14, POSREF_STORED_Q6_K, "dequantize_row_q6_K"},
 };
 #define N_TYPES ((int)(sizeof types / sizeof *types))
 
