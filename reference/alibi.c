@@ -164,6 +164,21 @@ static enum posref_status softmax_terms(struct posref_ball *sum, const struct ro
     return status;
 }
 
+/* Rounds an enclosure of a positive number. The exponential of less than -2^50 is enclosed by 0 +-
+ * a radius, which leaves the sign of a zero open: it is +0. */
+static bool round_positive(double *out, const struct posref_ball *value)
+{
+    struct posref_ball limit; /* half the smallest double */
+    if (posref_ball_round(out, value))
+        return true;
+    posref_ball_set_int(&limit, 1);
+    posref_ball_scale2(&limit, &limit, -1075);
+    if (posref_ball_compare(value, &limit) != -1)
+        return false;
+    *out = 0;
+    return true;
+}
+
 /* The weights of one row at one precision; *decided: all of them are correctly rounded. A quotient
  * of sums of exponentials of distinct algebraic numbers is transcendental, and equal scores give a
  * quotient of small integers: no weight lies on a rounding boundary. */
@@ -175,7 +190,7 @@ static enum posref_status softmax_row(double *out, bool *decided, const struct r
     *decided = true;
     for (int64_t j = 0; j < row->n_k && status == POSREF_OK && *decided; j++)
         *decided = posref_ball_div(&weight, &row->term[j], &sum, prec_bits) &&
-                   posref_ball_round(&out[j], &weight);
+                   round_positive(&out[j], &weight);
     return status;
 }
 
