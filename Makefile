@@ -33,7 +33,7 @@ UNIT_SHARED = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(UNIT_SOURCES),$(wildcar
 E2E = $(wildcard tests/e2e/test_*.sh)
 
 # The parts of `make test`, in order: each is a target that runs alone too.
-TEST_PARTS = test-unit test-e2e
+TEST_PARTS = test-unit test-e2e verify-vectors
 # Programs that tests need, built by `make tests` before any of them runs.
 TEST_PROGRAMS = $(UNIT)
 # A sanitizer's finding must not look like an ordinary failure, and crash tests need real signals.
@@ -119,6 +119,27 @@ fuzz: ## run each fuzzer for a minute (the parts are fuzz-*)
 bench: ## measure speed (the parts are bench-*)
 
 
+vectors: $(BUILD)/posref ## write the golden database of core where every command finds it
+	@$(BUILD)/posref generate --suite core
+
+# What install puts under PREFIX; the program needs none of it but itself (suites are embedded).
+INSTALL_BIN = $(BUILD)/posref
+INSTALL_INCLUDE = harness/posref_plugin.h
+INSTALL_SCHEMA = $(wildcard schema/*)
+INSTALL_DOC = README.md LICENSE $(wildcard docs/*.md)
+DEST = $(DESTDIR)$(PREFIX)
+
+install: all ## install the program, the plugin header, schemas and documents (PREFIX, DESTDIR)
+	install -d $(DEST)/bin $(DEST)/include $(DEST)/share/posref/schema $(DEST)/share/doc/posref
+	install -m 755 $(INSTALL_BIN) $(DEST)/bin/
+	install -m 644 $(INSTALL_INCLUDE) $(DEST)/include/
+	install -m 644 $(INSTALL_SCHEMA) $(DEST)/share/posref/schema/
+	install -m 644 $(INSTALL_DOC) $(DEST)/share/doc/posref/
+
+uninstall: ## remove what install put there
+	rm -f $(DEST)/bin/posref $(DEST)/include/posref_plugin.h
+	rm -rf $(DEST)/share/posref $(DEST)/share/doc/posref
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
@@ -128,5 +149,5 @@ help: ## this list
 
 -include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
 .SECONDARY:
-.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench clean \
-        help FORCE
+.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench \
+        vectors install uninstall clean help FORCE

@@ -37,9 +37,9 @@ POSREF_MUST_USE enum posref_status posref_frequencies_walk(struct posref_turn *t
 POSREF_MUST_USE enum posref_status
 posref_frequencies_magnitude_ball(struct posref_ball *out, const struct posref_frequencies *of,
                                   unsigned prec_bits);
-POSREF_MUST_USE enum posref_status posref_frequencies_magnitude(struct posref_magnitude *out,
-                                                                double *rounded,
-                                                                const struct posref_frequencies *of);
+POSREF_MUST_USE enum posref_status
+posref_frequencies_magnitude(struct posref_magnitude *out, double *rounded,
+                             const struct posref_frequencies *of);
 
 /* Encloses magnitude * cos and magnitude * sin of position * theta_i. Position 0 is exact where the
  * magnitude is. */

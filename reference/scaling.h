@@ -14,8 +14,8 @@ struct posref_ladder {
     int num, den, factor_num, factor_den;
 };
 
-/* theta_i. Powers of two are exact (radius 0), and no other theta_i lies on a rounding boundary; see
- * ladder.c. */
+/* theta_i. Powers of two are exact (radius 0), and no other theta_i lies on a rounding boundary;
+ * see ladder.c. */
 POSREF_MUST_USE enum posref_status posref_ladder_at(struct posref_ball *out,
                                                     const struct posref_ladder *ladder, int i,
                                                     unsigned prec_bits);

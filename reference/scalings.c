@@ -3,8 +3,10 @@
 #include "scaling.h"
 
 static const struct posref_scaling_def *const scalings[] = {
-    [POSREF_SCALING_NONE] = &posref_scaling_none,     [POSREF_SCALING_LINEAR] = &posref_scaling_linear,
-    [POSREF_SCALING_NTK] = &posref_scaling_ntk,       [POSREF_SCALING_YARN] = &posref_scaling_yarn,
+    [POSREF_SCALING_NONE] = &posref_scaling_none,
+    [POSREF_SCALING_LINEAR] = &posref_scaling_linear,
+    [POSREF_SCALING_NTK] = &posref_scaling_ntk,
+    [POSREF_SCALING_YARN] = &posref_scaling_yarn,
     [POSREF_SCALING_LLAMA3] = &posref_scaling_llama3,
 };
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh names exactly what is missing, installs it by one apt-get call, and where it may not it
-# prints that line and fails. apt-get, sudo, id and the compiler are stand-ins; nothing is installed.
+# prints that line and fails. apt-get, sudo, id and gcc are stand-ins; nothing is installed.
 set -euo pipefail
 
 setup=$(cd "$(dirname "$0")/.." && pwd)/setup.sh
@@ -76,6 +76,6 @@ check 'nothing missing, nothing called' "$(cat "$work/apt.log")" ''
 
 rm "$bin/gcc"
 check 'no compiler' "$(run --print run | tr '\n' ' ')" \
-    'gcc libc6-dev libmicrohttpd-dev libjansson-dev libsqlite3-dev '
+    'gcc libc6-dev libmicrohttpd-dev libjansson-dev libsqlite3-dev zlib1g-dev '
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

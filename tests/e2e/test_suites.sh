@@ -61,7 +61,8 @@ refuses '--format: ' list --format yaml --db "$core"
 # show: JSON as stored, text, and tensors that eval reads back to the same numbers.
 id=rope/interleaved/none/d4-b1e4/near
 succeeds show "$id" --db "$core"
-says ".id == \"$id\" and .suite == \"smoke\" and .op == \"rotate\" and (.flags | index(\"pairing\"))"
+says ".id == \"$id\" and .suite == \"smoke\" and .op == \"rotate\""
+says '.flags | index("pairing")'
 says '.outputs.y.shape == [4, 4] and (.inputs | keys == ["positions", "x"])'
 jq -r '.outputs.y.data | join(",")' "$work/out" >"$work/y"
 spec=$(jq -r '.spec | to_entries | map("\(.key)=\(.value)") | join(" ")' "$work/out")
@@ -71,7 +72,8 @@ succeeds show "$id" --format safetensors --db "$core"
 cp "$work/out" "$work/v.safetensors"
 # shellcheck disable=SC2086
 succeeds eval $spec "positions=@$work/v.safetensors" "x=@$work/v.safetensors" op=rotate
-same "$(jq -r '.outputs.y.data | join(",")' "$work/out")" "$(cat "$work/y")" 'eval of a shown vector'
+same "$(jq -r '.outputs.y.data | join(",")' "$work/out")" "$(cat "$work/y")" \
+    'eval of a shown vector'
 refuses 'no such vector' show rope/none --db "$core"
 refuses 'ID' show --db "$core"
 refuses '--format: ' show "$id" --format xml --db "$core"

@@ -148,7 +148,7 @@ START_TEST(filters_refused)
 }
 END_TEST
 
-/* The vector in the database is what evaluating its case gives, bit for bit, and its JSON says so. */
+/* The vector in the database is what evaluating its case gives, bit for bit; its JSON says so. */
 START_TEST(one_vector)
 {
     const char *id = "rope/half/yarn/d128-b1e6-f4-o32768/long";

@@ -256,8 +256,9 @@ END_TEST
 #define CORE_JSON(groups) "{\"suite\": \"c\", \"version\": \"1\", \"sets\": {\"w\": " \
     "[{\"slug\": \"a\", \"spec\": {\"dim\": 4}}, {\"slug\": \"b\", \"spec\": {\"dim\": 6}}]}, " \
     "\"groups\": [" groups "]}"
-#define GROUP(id, more) "{\"id\": \"" id "\", \"spec\": {\"scheme\": \"rope\"}, \"source\": \"t\", " \
-    "\"op\": \"rotate\", \"x\": \"random\", \"of\": {\"w\": \"w\"}, \"length\": 100" more "}"
+#define GROUP(id, more) "{\"id\": \"" id "\", \"spec\": {\"scheme\": \"rope\"}, " \
+    "\"source\": \"t\", \"op\": \"rotate\", \"x\": \"random\", " \
+    "\"of\": {\"w\": \"w\"}, \"length\": 100" more "}"
 
 START_TEST(expands)
 {
