@@ -101,6 +101,9 @@ test-unit: $(UNIT) ## unit tests
 test-e2e: all ## end-to-end tests: the commands and the service as users run them
 	@$(RUN_TESTS) $@ $(BUILD)/results $(E2E)
 
+test-fresh: ## both commands in a fresh Debian 12 root (needs root and debootstrap)
+	@tests/fresh-root.sh $(BUILD)/fresh
+
 CHECKED = all tests test-unit test-e2e
 check-asan: ## unit and end-to-end tests under AddressSanitizer
 	+@$(MAKE) $(PARALLEL) BUILD=$(BUILD)/asan OPT='-O1 -g -fno-omit-frame-pointer' \
@@ -119,8 +122,8 @@ fuzz: ## run each fuzzer for a minute (the parts are fuzz-*)
 bench: ## measure speed (the parts are bench-*)
 
 
-vectors: $(BUILD)/posref ## write the golden database of core where every command finds it
-	@$(BUILD)/posref generate --suite core
+vectors: $(BUILD)/posref ## write the golden database of core to build/core.db
+	@$(BUILD)/posref generate --suite core -o $(BUILD)/core.db
 
 # What install puts under PREFIX; the program needs none of it but itself (suites are embedded).
 INSTALL_BIN = $(BUILD)/posref
@@ -149,5 +152,5 @@ help: ## this list
 
 -include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
 .SECONDARY:
-.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind fuzz bench \
+.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind test-fresh fuzz bench \
         vectors install uninstall clean help FORCE

@@ -9,6 +9,7 @@ set -euo pipefail
 build=$1
 posref=$build/posref
 plugin=$build/plugins/example_rope.so
+db=$build/core.db
 
 # Prints a command as a user would type it, runs it, and checks its exit status.
 show() {
@@ -22,14 +23,15 @@ show() {
     fi
 }
 
-show 0 "$posref" generate
-show 0 "$posref" test "$plugin"
-show 1 "$posref" test "$plugin" --config pairing=swapped
+show 0 "$posref" generate -o "$db"
+show 0 "$posref" verify --db "$db"
+show 0 "$posref" test "$plugin" --db "$db"
+show 1 "$posref" test "$plugin" --config pairing=swapped --db "$db"
 echo '(That failure is the point: the plugin paired the wrong channels, and the report says so.)'
 
 cat <<END
 
-Serve it:           $posref serve
+Serve it:           $posref serve --db $db
 Ask it:             curl 'http://127.0.0.1:8080/v1/eval?scheme=rope&dim=8&pairing=half&positions=3'
 Test your kernel:   $posref test ./libmykernel.so        (docs/plugin.md: how to write one)
 Verify all of it:   make test

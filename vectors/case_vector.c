@@ -58,7 +58,7 @@ static enum posref_status add_x(struct posref_vector *vector, const char *recipe
                                 const struct posref_arena *arena, struct posref_error *err)
 {
     const struct posref_spec *spec = &vector->spec;
-    int channel[9], heads = 0;
+    int channel[9] = {0}, heads = 0;
     if (strcmp(recipe, "basis") == 0)
         heads = basis_channels(channel, spec->dim,
                                spec->given[POSREF_FIELD_ROTARY_DIM] ? spec->rotary_dim

@@ -9,9 +9,8 @@
 set -euo pipefail
 
 build=$1
-# FILE VARIABLE, each with its reason.
-allowed='
-'
+# FILE VARIABLE. The empty body of 304 and HEAD: libmicrohttpd asks for a pointer without const.
+allowed='server/send.c nothing'
 status=0
 
 for object in "$build"/{reference,vectors,harness,server}/*.o "$build"/posref.o; do

@@ -18,7 +18,7 @@ static struct posref_spec build(const struct put *puts)
 {
     struct posref_spec spec;
     posref_spec_init(&spec);
-    for (int k = 0; k < MAX_PUTS && (puts[k].field || puts[k].value); k++)
+    for (int k = 0; k < MAX_PUTS && (puts[k].field || puts[k].value != 0); k++)
         spec_put(&spec, puts[k].field, puts[k].value);
     return spec;
 }
