@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections: counting by address, our clock, lingering, draining; and the daemon with short
+ * limits against slow clients. No database is needed for what is asked here. */
+#include "server/connections.h"
+#include "server/daemon.h"
+#include "server/listen.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static struct sockaddr_storage address4(const char *text)
+{
+    struct sockaddr_storage out = {0};
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    ck_assert_int_eq(inet_pton(AF_INET, text, &in.sin_addr), 1);
+    memcpy(&out, &in, sizeof in);
+    return out;
+}
+
+static struct sockaddr_storage address6(const char *text)
+{
+    struct sockaddr_storage out = {0};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    ck_assert_int_eq(inet_pton(AF_INET6, text, &in6.sin6_addr), 1);
+    memcpy(&out, &in6, sizeof in6);
+    return out;
+}
+
+START_TEST(addresses)
+{
+    static const char *const loopback4[] = {"127.0.0.1", "127.9.9.9"};
+    static const char *const loopback6[] = {"::1", "::ffff:127.0.0.1"};
+    static const char *const others6[] = {"::2", "::ffff:128.0.0.1", "2001:db8::1"};
+    struct sockaddr_storage a;
+    for (size_t i = 0; i < 2; i++) {
+        a = address4(loopback4[i]);
+        ck_assert(posref_address_is_loopback((struct sockaddr *)&a));
+        a = address6(loopback6[i]);
+        ck_assert(posref_address_is_loopback((struct sockaddr *)&a));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        a = address6(others6[i]);
+        ck_assert(!posref_address_is_loopback((struct sockaddr *)&a));
+    }
+    a = address4("128.0.0.1");
+    ck_assert(!posref_address_is_loopback((struct sockaddr *)&a));
+}
+END_TEST
+
+START_TEST(counts_by_address)
+{
+    struct posref_connections all;
+    posref_connections_init(&all);
+    struct sockaddr_storage a = address4("10.0.0.1"), b = address4("10.0.0.2"),
+                            c = address6("2001:db8:0:1::1"), d = address6("2001:db8:0:1::2"),
+                            e = address6("2001:db8:0:2::1");
+    const struct sockaddr_storage *each[] = {&a, &a, &b, &c, &d, &e};
+    struct posref_connection *one[6];
+    for (size_t i = 0; i < 6; i++)
+        one[i] = posref_connections_add(&all, -1, (const struct sockaddr *)each[i]);
+    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&a), 2);
+    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&b), 1);
+    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&c), 2);
+    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&e), 1);
+    /* From the middle, the end and the front of the list. */
+    static const size_t order[] = {3, 0, 5, 1, 4, 2};
+    for (size_t i = 0; i < 6; i++) {
+        posref_connections_remove(&all, one[order[i]]);
+        ck_assert_uint_eq(all.n, 5 - i);
+    }
+    ck_assert_ptr_null(all.first);
+    posref_connections_remove(&all, NULL);
+    posref_connections_clear(&all);
+}
+END_TEST
+
+/* What a read of the other end says without waiting: 0 closed, 1 a byte, -1 still open. */
+static int peek(int fd)
+{
+    char byte;
+    return (int)recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
+START_TEST(expires_and_lingers)
+{
+    struct posref_connections all;
+    posref_connections_init(&all);
+    int old[2], fresh[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, old), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fresh), 0);
+    struct sockaddr_storage a = address4("10.0.0.1");
+    struct posref_connection *first = posref_connections_add(&all, old[0], (struct sockaddr *)&a);
+    posref_connections_begin(&all, first);
+    wait_ms(60);
+    struct posref_connection *second =
+        posref_connections_add(&all, fresh[0], (struct sockaddr *)&a);
+    posref_connections_expire(&all, 50);
+    ck_assert_int_eq(peek(old[1]), 0);
+    ck_assert_int_eq(peek(fresh[1]), -1);
+    /* An answered request starts the clock again. */
+    wait_ms(60);
+    posref_connections_end(&all, second);
+    posref_connections_expire(&all, 50);
+    ck_assert_int_eq(peek(fresh[1]), -1);
+    posref_connections_linger(&all, second);
+    posref_connections_remove(&all, second);
+    close(fresh[0]);
+    ck_assert_int_eq(peek(fresh[1]), -1); /* the copy holds it open */
+    posref_connections_remove(&all, first);
+    close(old[0]);
+    posref_connections_clear(&all);
+    ck_assert_int_eq(peek(fresh[1]), 0);
+    close(old[1]);
+    close(fresh[1]);
+}
+END_TEST
+
+START_TEST(drains)
+{
+    struct posref_connections all;
+    posref_connections_init(&all);
+    int busy[2], idle[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, idle), 0);
+    struct sockaddr_storage a = address4("10.0.0.1");
+    struct posref_connection *one = posref_connections_add(&all, busy[0], (struct sockaddr *)&a);
+    struct posref_connection *two = posref_connections_add(&all, idle[0], (struct sockaddr *)&a);
+    posref_connections_begin(&all, one);
+    ck_assert_int_eq(write(idle[1], "x", 1), 1);
+    ck_assert_uint_eq(posref_connections_drain(&all), 2);
+    ck_assert_int_eq(peek(busy[0]), -1);
+    char byte;
+    ck_assert_int_eq(read(idle[0], &byte, 1), 1); /* what had arrived is not lost */
+    ck_assert_int_eq(peek(idle[0]), 0);
+    posref_connections_remove(&all, one);
+    posref_connections_remove(&all, two);
+    posref_connections_clear(&all);
+    close(busy[0]), close(busy[1]), close(idle[0]), close(idle[1]);
+}
+END_TEST
+
+/* ---- the daemon ---- */
+
+static struct posref_daemon *daemon_;
+static int port;
+
+static void start(unsigned idle_s, unsigned request_s, unsigned max_connections)
+{
+    struct posref_error err;
+    char name[POSREF_LISTEN_NAME];
+    struct posref_daemon_options options = {.n_threads = 2, .max_connections = max_connections,
+                                            .max_per_address = 1, .idle_s = idle_s,
+                                            .request_s = request_s};
+    ck_assert_int_eq(posref_listen(&options.listen_fd, name, "127.0.0.1:0", &err), POSREF_OK);
+    port = (int)strtol(strrchr(name, ':') + 1, NULL, 10);
+    ck_assert_int_eq(posref_daemon_start(&daemon_, &options, NULL, &err), POSREF_OK);
+}
+
+static int dial(void)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* What arrives until the other side closes or nothing comes for wait_for ms; its length. */
+static size_t hear(int fd, char *out, size_t size, int wait_for)
+{
+    size_t n = 0;
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    while (n < size - 1 && poll(&waiting, 1, wait_for) > 0) {
+        ssize_t got = recv(fd, out + n, size - 1 - n, 0);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    out[n] = '\0';
+    return n;
+}
+
+START_TEST(a_trickling_client_is_ended)
+{
+    start(30, 1, 100);
+    int fd = dial();
+    int64_t begun = posref_now_ms();
+    say(fd, "GET / HTTP/1.1\r\nX: ");
+    ssize_t sent = 1;
+    while (sent == 1 && peek(fd) != 0 && posref_now_ms() - begun < 10000) {
+        wait_ms(50);
+        posref_daemon_tick(daemon_);
+        sent = send(fd, "x", 1, MSG_NOSIGNAL);
+    }
+    int64_t lasted = posref_now_ms() - begun;
+    ck_assert_msg(lasted >= 900 && lasted < 9000, "ended after %lld ms", (long long)lasted);
+    close(fd);
+    posref_daemon_stop(daemon_, 1000);
+}
+END_TEST
+
+START_TEST(answers_and_keeps_alive)
+{
+    start(30, 30, 100);
+    char text[4096];
+    int fd = dial();
+    for (int i = 0; i < 3; i++) {
+        say(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        ck_assert_uint_gt(hear(fd, text, sizeof text, 300), 0);
+        ck_assert_int_eq(strncmp(text, "HTTP/1.1 200 OK\r\n", 17), 0);
+    }
+    int64_t begun = posref_now_ms();
+    posref_daemon_stop(daemon_, 10000);
+    ck_assert_int_lt(posref_now_ms() - begun, 5000); /* an idle connection does not hold it up */
+    ck_assert_uint_eq(hear(fd, text, sizeof text, 100), 0);
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_running_request_is_waited_for_but_not_for_ever)
+{
+    start(30, 30, 100);
+    int fd = dial();
+    say(fd, "POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+    wait_ms(100);
+    int64_t begun = posref_now_ms();
+    posref_daemon_stop(daemon_, 300);
+    int64_t lasted = posref_now_ms() - begun;
+    ck_assert_msg(lasted >= 300 && lasted < 5000, "stopped after %lld ms", (long long)lasted);
+    close(fd);
+}
+END_TEST
+
+START_TEST(no_more_connections_than_allowed)
+{
+    start(30, 30, 4);
+    int fd[8];
+    char text[4096];
+    for (int i = 0; i < 8; i++)
+        fd[i] = dial();
+    int answered = 0;
+    for (int i = 0; i < 8; i++)
+        if (send(fd[i], "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 27, MSG_NOSIGNAL) == 27)
+            answered += hear(fd[i], text, sizeof text, 200) > 0;
+    ck_assert_int_ge(answered, 2); /* loopback is not limited by address */
+    ck_assert_int_le(answered, 4);
+    for (int i = 0; i < 8; i++)
+        close(fd[i]);
+    posref_daemon_stop(daemon_, 1000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("daemon");
+    TCase *tests = tcase_create("daemon");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, addresses);
+    tcase_add_test(tests, counts_by_address);
+    tcase_add_test(tests, expires_and_lingers);
+    tcase_add_test(tests, drains);
+    tcase_add_test(tests, a_trickling_client_is_ended);
+    tcase_add_test(tests, answers_and_keeps_alive);
+    tcase_add_test(tests, a_running_request_is_waited_for_but_not_for_ever);
+    tcase_add_test(tests, no_more_connections_than_allowed);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
