@@ -32,6 +32,8 @@ struct posref_weights_geometry { /* 0: unknown */
     int rotary_first;         /* rows of a head before the rotated ones */
     int nope_dim, kv_lora;    /* multi-head latent attention: rows before the rope rows, of q, k */
     bool latent;
+    bool heads_vary;          /* from layer to layer: rows over head_dim count them */
+    bool own;                 /* read beside this checkpoint or in it, not given or shared */
     bool gated_q;             /* q_proj holds as many gate rows after each head */
     enum posref_weights_layout layout;
     enum posref_weights_order order; /* the pairing of the family's own kernel */

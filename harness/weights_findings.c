@@ -159,6 +159,25 @@ static bool find_kernel(struct posref_weights_result *result,
         after->geometry.gguf ? after->geometry.family : "", kernel);
 }
 
+/* Hugging Face's own code will load the result by its config.json: it knows one order only. */
+static bool find_loader(struct posref_weights_result *result,
+                        const struct posref_weights_side *after)
+{
+    const struct posref_weights_geometry *g = &after->geometry;
+    const char *loader = posref_weights_order_name(g->order);
+    bool decided = strcmp(result->kernel_pairing, "half") == 0 ||
+                   strcmp(result->kernel_pairing, "interleaved") == 0;
+    if (!g->own || g->gguf || !decided || result->kernel != POSREF_ORDER_UNKNOWN ||
+        (g->order != POSREF_ORDER_HALF && g->order != POSREF_ORDER_INTERLEAVED_ROWS) ||
+        strcmp(loader, result->kernel_pairing) == 0)
+        return true;
+    return posref_weights_add_finding(
+        result, "loader_disagrees", POSREF_NOTE, -1,
+        "fine for a runtime of your own; --kernel says which kernel it has",
+        "these weights need a kernel that pairs %s; Hugging Face's own for %.60s pairs %s",
+        result->kernel_pairing, g->family, loader);
+}
+
 static bool find_changed(struct posref_weights_result *result,
                          const struct posref_weights_side *before,
                          const struct posref_weights_side *after)
@@ -182,5 +201,6 @@ bool posref_weights_find(struct posref_weights_result *result,
     if (ok && pair)
         ok = find_twice(result, pair) && find_direction(result, pair) &&
              find_extent(result, pair, before) && find_ambiguity(result, pair);
-    return ok && find_kernel(result, after) && find_changed(result, before, after);
+    return ok && find_kernel(result, after) && find_loader(result, after) &&
+           find_changed(result, before, after);
 }

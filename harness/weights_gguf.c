@@ -18,6 +18,14 @@ static int get_size(const struct posref_gguf *gguf, const char *family, const ch
     return value > 0 && value <= MAX_SIZE ? (int)value : 0;
 }
 
+static bool is_list(const struct posref_gguf *gguf, const char *family, const char *key)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.%s", family, key);
+    const struct posref_gguf_pair *pair = posref_gguf_find(gguf, full);
+    return pair && pair->is_array;
+}
+
 void posref_weights_read_gguf(struct posref_weights_geometry *out, const struct posref_gguf *gguf)
 {
     struct posref_weights_geometry g = {.source = "GGUF metadata", .gguf = true};
@@ -32,6 +40,9 @@ void posref_weights_read_gguf(struct posref_weights_geometry *out, const struct 
     g.kv_lora = get_size(gguf, g.family, "attention.kv_lora_rank");
     int width = get_size(gguf, g.family, "embedding_length");
     int latent_length = get_size(gguf, g.family, "attention.key_length_mla");
+    g.own = true;
+    g.heads_vary = is_list(gguf, g.family, "attention.head_count") ||
+                   is_list(gguf, g.family, "attention.head_count_kv");
     if (g.n_kv_heads == 0)
         g.n_kv_heads = g.n_heads;
     if (g.head_dim == 0 && g.n_heads > 0 && width % g.n_heads == 0)

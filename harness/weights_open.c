@@ -37,6 +37,7 @@ static enum posref_status read_geometry(struct posref_weights_side *side,
     if (access(path, F_OK) == 0)
         status = posref_weights_read_config(&side->geometry, path, err);
     free(path);
+    side->geometry.own = status == POSREF_OK && side->geometry.source[0] != '\0';
     return status;
 }
 
@@ -103,25 +104,33 @@ enum posref_status posref_weights_open(struct posref_weights_side *out, const ch
     return status;
 }
 
-/* Layout, family and pairing belong to a side's own format; heads and sizes are the model's. */
+/* Layout, family and pairing belong to a side's own format; heads and sizes are the model's. A
+ * config may leave out what its family's code has as a default, and GGUF then says it. */
 static void fill(struct posref_weights_geometry *to, const struct posref_weights_geometry *from)
 {
-    if (to->source[0] != '\0' || from->source[0] == '\0')
-        return;
-    if (!from->gguf) {
+    if (to->source[0] == '\0' && from->source[0] != '\0' && !from->gguf) {
         *to = *from;
+        to->own = false;
         return;
     }
-    to->n_heads = from->n_heads;
-    to->n_kv_heads = from->n_kv_heads;
-    to->head_dim = from->head_dim;
-    to->rotary_dim = from->rotary_dim;
-    to->rotary_first = from->rotary_first;
-    to->nope_dim = from->nope_dim;
-    to->kv_lora = from->kv_lora;
-    to->latent = from->latent;
-    to->gated_q = from->gated_q;
-    to->source = from->source;
+    if (to->n_heads == 0)
+        to->n_heads = from->n_heads;
+    if (to->n_kv_heads == 0)
+        to->n_kv_heads = from->n_kv_heads;
+    if (to->head_dim == 0)
+        to->head_dim = from->head_dim;
+    to->heads_vary = to->heads_vary || from->heads_vary;
+    to->gated_q = to->gated_q || from->gated_q;
+    if (to->rotary_dim == 0 && to->rotary_fraction <= 0 && !to->latent) {
+        to->rotary_dim = from->rotary_dim;
+        to->rotary_fraction = from->rotary_fraction;
+        to->rotary_first = from->rotary_first;
+        to->nope_dim = from->nope_dim;
+        to->kv_lora = from->kv_lora;
+        to->latent = from->latent;
+    }
+    if (to->source[0] == '\0')
+        to->source = from->source;
 }
 
 void posref_weights_share(struct posref_weights_side *a, struct posref_weights_side *b)

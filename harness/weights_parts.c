@@ -97,7 +97,7 @@ static enum posref_status cut_separate(const struct cutting *c, struct posref_we
         heads = 1;
     if (dim == 0 && heads > 0 && rows % heads == 0)
         dim = rows / heads;
-    if (dim > 0 && (heads == 0 || c->side->only_one) && rows % dim == 0)
+    if (dim > 0 && (heads == 0 || c->side->only_one || g->heads_vary) && rows % dim == 0)
         heads = rows / dim;
     part->dims_known = dim > 0 && heads > 0;
     part->head_rows = part->dims_known ? dim : rows;

@@ -4,6 +4,7 @@
 # posref weights: the walk of docs/porting.md on a small model, and bad input.
 . "$(dirname "$0")/lib.sh"
 
+docs=$(cd "$(dirname "$0")/../../docs" && pwd)
 cd "$work" || exit 1
 mkdir model broken
 
@@ -71,6 +72,29 @@ succeeds weights permute port.safetensors -o twice --from half --to interleaved 
 run weights check model twice --format json
 same "$status" 1 'exit code of a double port'
 says '.kernel_pairing == "none" and .tensors[0].mapping == "applied_twice"'
+
+# What docs/porting.md prints is true: k permuted by the number of q heads.
+perl -0777 -e '
+    my ($from, $to) = map { open my $f, "<:raw", $_ or die; <$f> } @ARGV;
+    my $header = 8 + unpack "Q<", $from;
+    for my $layer (0, 1) {
+        $from =~ /layers\.$layer\.self_attn\.k_proj\.weight":\{[^}]*data_offsets":\[(\d+),/ or die;
+        my $at = $header + $1;
+        for my $head (0 .. 3) { for my $i (0 .. 3) { for my $t (0, 1) {
+            substr($to, $at + 32 * (8 * $head + 2 * $i + $t), 32) =
+                substr($from, $at + 32 * (8 * $head + 4 * $t + $i), 32);
+        } } }
+    }
+    binmode STDOUT;
+    print $to;' model/model.safetensors port.safetensors >wrong
+mv port.safetensors good.safetensors
+mv wrong port.safetensors
+run weights check model port.safetensors
+same "$status" 1 'exit code of the page'
+sed -n '/\$ posref weights check model port.safetensors/,/verdict: wrong/p' "$docs/porting.md" |
+    sed '1d; s/^    //' >page
+same "$(diff page out)" '' 'what the page prints'
+mv good.safetensors port.safetensors
 
 # Two tensors by name, and no config at all.
 q=model.layers.0.self_attn.q_proj.weight
