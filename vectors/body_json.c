@@ -265,3 +265,22 @@ enum posref_status posref_request_json(struct posref_request *request, const cha
 {
     return posref_body_json(request, NULL, json, length, arena, err);
 }
+
+enum posref_status posref_spec_json_read(struct posref_spec *out, const char *json, size_t length,
+                                         struct posref_error *err)
+{
+    json_error_t json_err;
+    struct posref_request request;
+    struct reader reader = {NULL, err, false};
+    posref_request_init(&request);
+    json_t *root =
+        json_loadb(json, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &json_err);
+    if (!root)
+        return posref_fail(err, POSREF_BAD_INPUT, "", "line %d: %s", json_err.line, json_err.text);
+    json_t *inner = json_object_get(root, "spec");
+    enum posref_status status = read_spec(&request, inner ? inner : root, &reader);
+    json_decref(root);
+    if (status == POSREF_OK)
+        *out = request.spec;
+    return status;
+}

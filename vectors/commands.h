@@ -30,6 +30,7 @@ POSREF_MUST_USE enum posref_status posref_filter_arguments(struct posref_filter 
                                                            char **argv, struct posref_error *err);
 
 int posref_cmd_eval(int argc, char **argv);
+int posref_cmd_diff(int argc, char **argv);
 int posref_cmd_generate(int argc, char **argv);
 int posref_cmd_verify(int argc, char **argv);
 int posref_cmd_suites(int argc, char **argv);

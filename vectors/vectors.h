@@ -20,8 +20,8 @@ struct posref_command {
     const char *summary;
     int (*run)(int argc, char **argv);
 };
-extern const struct posref_command posref_vectors_commands[]; /* eval generate verify suites list
-                                                                  show version */
+extern const struct posref_command posref_vectors_commands[]; /* eval diff generate verify
+                                                                  suites list show version */
 
 /* Prints "posref NAME: KEY: TEXT" on stderr, one line; returns the exit code of the status. */
 int posref_report_error(const char *command, enum posref_status status,
@@ -118,6 +118,18 @@ POSREF_MUST_USE enum posref_status posref_body_json(struct posref_request *reque
                                                     const char *json, size_t length,
                                                     const struct posref_arena *arena,
                                                     struct posref_error *err);
+/* A spec alone: an object of fields, or {"spec": {...}, anything}, as posref eval answers. */
+POSREF_MUST_USE enum posref_status posref_spec_json_read(struct posref_spec *out, const char *json,
+                                                         size_t length, struct posref_error *err);
+/* Appends, as JSON and a newline, where two specs part: for each dtype the first position, and the
+ * pair (column, channel, head) there, whose values differ by more than the dtype's spacing at 1.
+ * {"a": SPEC, "b": SPEC, "differing": [KEY...], "compared": TEXT, "parts": [{"dtype", "position",
+ * "pair", "a", "b", "difference", "ulps"}, ...]}; position null: nowhere up to 2^31 - 1. */
+POSREF_MUST_USE enum posref_status posref_diff_answer(struct posref_buffer *out,
+                                                      const struct posref_spec *a,
+                                                      const struct posref_spec *b,
+                                                      const struct posref_arena *arena,
+                                                      struct posref_error *err);
 /* Adds an input tensor (data borrowed; it must outlive the request), as KEY=@FILE does. */
 POSREF_MUST_USE enum posref_status posref_request_add(struct posref_request *request,
                                                       const struct posref_tensor *tensor,
