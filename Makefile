@@ -152,5 +152,5 @@ help: ## this list
 
 -include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
 .SECONDARY:
-.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind test-fresh fuzz bench \
-        vectors install uninstall clean help FORCE
+.PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind test-fresh \
+        fuzz bench vectors install uninstall clean help FORCE

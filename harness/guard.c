@@ -113,7 +113,8 @@ bool posref_guard_watch(struct posref_wire *wire, const struct posref_guard_slot
     stack_t stack = {.ss_sp = stack_memory, .ss_size = HANDLER_STACK_BYTES};
     if (sigaltstack(&stack, NULL) != 0)
         return false;
-    struct sigaction action = {.sa_sigaction = on_fatal_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_fatal_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)

@@ -42,10 +42,10 @@ static pid_t parent_of(pid_t pid)
     fclose(file);
     line[got] = '\0';
     const char *after_name = strrchr(line, ')'); /* the name may hold anything else */
-    int parent = 0;
-    if (after_name == NULL || sscanf(after_name + 1, " %*c %d", &parent) != 1)
+    /* ") S PARENT ...": one letter of state between blanks. */
+    if (after_name == NULL || strlen(after_name) < 5)
         return 0;
-    return parent;
+    return (pid_t)strtol(after_name + 4, NULL, 10);
 }
 
 /* Present children of this process, at most max. */
@@ -123,7 +123,7 @@ static void own_program(char out[4096])
     ssize_t n = readlink("/proc/self/exe", out, 4095);
     out[n > 0 ? n : 0] = '\0';
     if (n <= 0 || access(out, X_OK) != 0)
-        strcpy(out, "/proc/self/exe");
+        memcpy(out, "/proc/self/exe", sizeof "/proc/self/exe");
 }
 
 static int spawn(pid_t *pid, const char *program, char *const argv[], int memory_fd, int signal_fd,
@@ -195,7 +195,8 @@ enum posref_status posref_process_start(struct posref_process *p, const char *pr
     if (failed) {
         p->pid = 0;
         posref_process_end(p);
-        return posref_fail(err, POSREF_IO, program, "cannot start a worker: %s", strerror(failed));
+        return posref_fail(err, POSREF_IO, program, "cannot start a worker: %s",
+                           strerrordesc_np(failed));
     }
 #ifdef SYS_pidfd_open
     p->pid_fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
@@ -252,7 +253,8 @@ enum posref_wait posref_process_wait(struct posref_process *p, double seconds)
         if (fds[1].revents & POLLIN)
             drain_capture(p);
         char byte;
-        if (ready > 0 && (fds[0].revents & POLLIN) && recv(p->signal_fd, &byte, 1, MSG_DONTWAIT) == 1)
+        if (ready > 0 && (fds[0].revents & POLLIN) &&
+            recv(p->signal_fd, &byte, 1, MSG_DONTWAIT) == 1)
             return POSREF_WAIT_DONE;
         if (has_died(p)) {
             drain_capture(p);

@@ -204,7 +204,8 @@ static enum posref_wait await(struct posref_runner *r, const struct posref_trial
         double deadline = first_of_kind(r, now) ? r->options.start_timeout_s : r->options.timeout_s;
         enum posref_wait how = posref_process_wait(&r->process, deadline);
         for (size_t k = index; how == POSREF_WAIT_LATE && k < r->batch.n; k++)
-            if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) != POSREF_WIRE_NOT_RUN)
+            if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) !=
+                POSREF_WIRE_NOT_RUN)
                 remember(r, &trials[k]);
         if (how != POSREF_WAIT_LATE || atomic_load(&wire->progress) == progress)
             return how;
@@ -226,7 +227,7 @@ static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum 
         return k;
     if (k < r->batch.n) {
         trials[k].why[0] = '\0';
-        if (how == POSREF_WAIT_DONE) { /* it said done, but is not: the plugin wrote to our socket */
+        if (how == POSREF_WAIT_DONE) { /* not true: the plugin wrote to our socket */
             trials[k].verdict = POSREF_VERDICT_ERROR;
             snprintf(trials[k].why, sizeof trials[k].why, "the call disturbed the worker");
         } else {

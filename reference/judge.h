@@ -25,7 +25,7 @@ enum posref_grade {
 const char *posref_grade_name(enum posref_grade grade);
 int posref_grade_find(const char *name); /* or -1 */
 
-/* The gate a dtype has when none is asked for: exact for f64, recurrence for f32, low for 16-bit. */
+/* The gate a dtype has when none is asked for: exact for f64, recurrence for f32, low else. */
 enum posref_grade posref_grade_default(enum posref_dtype dtype);
 
 /* u of a floating dtype. */

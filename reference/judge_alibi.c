@@ -25,7 +25,7 @@ static struct judge_unit *add_one(struct judge_case *c, int64_t element, int hea
     unit->angle = 1;
     unit->moves = unit->want[0] != 0;
     unit->pair = head;
-    unit->position = NAN;
+    unit->position = (double)NAN;
     return unit;
 }
 

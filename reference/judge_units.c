@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pairs of rotations, tables, sinusoids and embeddings, and the frequencies, as judged units. */
+/* Pairs of rotations, tables, sinusoids and embeddings, and frequencies, as judged units. */
 #include "judge_impl.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ static enum posref_status frequency_units(struct judge_case *c)
         unit->recurrence = i < n ? f[i].recurrence : 0;
         unit->moves = true;
         unit->pair = i < n ? i : -1;
-        unit->position = NAN;
+        unit->position = (double)NAN;
     }
     return POSREF_OK;
 }
@@ -166,7 +166,7 @@ static void check_copies(struct judge_case *c, const struct posref_tensor *x, in
             c->copies_hold = false;
             set_element(c, &c->broken_copy, 0, y, k);
             c->broken_copy.pair = -1;
-            c->broken_copy.position = NAN;
+            c->broken_copy.position = (double)NAN;
             c->broken_copy.scale = fabs(in[k]);
         }
 }

@@ -14,7 +14,7 @@ if [ -f "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then exit 0;
 
 for command in node npm; do
     if ! command -v "$command" >/dev/null; then
-        echo "third-party tests skipped: no $command on this machine (tests/setup.sh thirdparty installs it)"
+        echo "third-party tests skipped: no $command here; tests/setup.sh thirdparty installs it"
         exit 77
     fi
 done

@@ -65,7 +65,8 @@ void evaluation_refused(struct evaluation *e, enum posref_op op, const char *key
     ck_assert_int_eq(e->out.n, -1);
 }
 
-void rotate_rows(double *y, const char *spec_text, const double *positions, const double *x, int64_t n)
+void rotate_rows(double *y, const char *spec_text, const double *positions, const double *x,
+                 int64_t n)
 {
     struct evaluation e;
     evaluation_open(&e, spec_text);

@@ -29,7 +29,8 @@ const double *evaluation_run(struct evaluation *e, enum posref_op op, const char
 void evaluation_refused(struct evaluation *e, enum posref_op op, const char *key);
 
 /* Rotations in one line: y [n, dim] of x [n, dim]. */
-void rotate_rows(double *y, const char *spec_text, const double *positions, const double *x, int64_t n);
+void rotate_rows(double *y, const char *spec_text, const double *positions, const double *x,
+                 int64_t n);
 
 /* Equal as bits, so that -0 and +0 differ. */
 #define ck_assert_same(got, want, n) ck_assert_mem_eq((got), (want), (size_t)(n) * sizeof(double))
@@ -41,6 +42,7 @@ void rotate_rows(double *y, const char *spec_text, const double *positions, cons
 double next_random(uint64_t *seed);
 
 int run_evaluations(const char *name, const TTest *const *tests, size_t n_tests);
-#define RUN_EVALUATIONS(name, tests) run_evaluations((name), (tests), sizeof(tests) / sizeof *(tests))
+#define RUN_EVALUATIONS(name, tests) \
+    run_evaluations((name), (tests), sizeof(tests) / sizeof *(tests))
 
 #endif

@@ -232,8 +232,8 @@ START_TEST(complex_real_and_matrix_agree)
         "dim=8 pairing=interleaved",
         "dim=8 pairing=interleaved direction=inverse base=500000",
         "dim=6 pairing=interleaved scaling=yarn factor=4 original_max_position_embeddings=64",
-        "dim=8 pairing=interleaved scaling=yarn factor=4 original_max_position_embeddings=4096 "
-        "attention_factor=1.2079441542",
+        ("dim=8 pairing=interleaved scaling=yarn factor=4 original_max_position_embeddings=4096 "
+         "attention_factor=1.2079441542"),
         "dim=10 pairing=interleaved scaling=ntk factor=8",
     };
     static const double positions[] = {0, 1, -1, 257, 131071, -2147483647};
