@@ -149,12 +149,12 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const 
     sums->n++;
 }
 
-/* Means over n pairs of errors of at most u each: 5 u / sqrt(n) is more than eight standard
- * deviations of an honest rounding's mean. An attention factor has an error of its own, common to
- * all pairs. Errors in the 16-bit products and tables of grade low are independent too. */
+/* Means over n pairs of independent roundings of at most u each: 5 u / sqrt(n) is more than eight
+ * standard deviations of an honest rounding's mean; several roundings add in squares. An attention
+ * factor has an error of its own, common to all pairs. */
 static double bias_limit(const struct sums *sums, const struct limits *l, double extra)
 {
-    double each = l->u_out + l->u_table + l->u_math + l->u_sine;
+    double each = sqrt(l->u_out * l->u_out + l->u_table * l->u_table + l->u_math * l->u_math);
     return 0.1 * l->u_out + 5 * each / sqrt((double)sums->n) + extra * l->u_math +
            2 * l->u_sine;
 }

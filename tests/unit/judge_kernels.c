@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of test_judge. */
+#include "judge_kernels.h"
+
+#include <math.h>
+
+const char *const kernel_fault_names[N_FAULTS] = {
+    "none", "inv_freq bf16", "inv_freq fp16", "positions bf16", "positions fp16",
+    "cos/sin table bf16", "base +0.01 %", "base +0.1 %", "exponent over d-2", "position +1",
+    "rotation reversed", "layout swapped", "theta *= s recurrence", "one-step 2 pi reduction",
+    "last element unrotated", "last pair unrotated", "table clamps at 4096", "wraps at 32768",
+    "position in int16", "|pos| for negatives", "fast-math trig", "truncate, not round",
+    "output x 1.001", "2 pi as f32 with fma", "last two rows swapped", "one NaN",
+    "one zero element"};
+
+static double as(double x, enum posref_dtype dtype)
+{
+    return dtype == POSREF_F64 ? x : posref_widen(posref_narrow(x, dtype), dtype);
+}
+
+static double truncated(double x, enum posref_dtype dtype)
+{
+    double y = as(x, dtype);
+    if (fabs(y) > fabs(x)) {
+        uint32_t bits = posref_narrow(x, dtype);
+        y = posref_widen(bits - 1, dtype);
+    }
+    return y;
+}
+
+/* yarn's range, float where the float32 recipe has it as Python does: in double. */
+static void yarn_range(double *lo, double *hi, const struct posref_spec *s)
+{
+    double scale = s->rotary_dim / (2 * log(s->base));
+    *lo = scale * log(s->original_max_position_embeddings / (s->beta_fast * 2 * M_PI));
+    *hi = scale * log(s->original_max_position_embeddings / (s->beta_slow * 2 * M_PI));
+    if (s->truncate) {
+        *lo = floor(*lo);
+        *hi = ceil(*hi);
+    }
+    *lo = fmax(*lo, 0);
+    *hi = fmin(*hi, s->rotary_dim - 1);
+    if (*lo == *hi)
+        *hi += 0.001;
+}
+
+static double magnitude(const struct posref_spec *s)
+{
+    if (s->scaling != POSREF_SCALING_YARN)
+        return 1;
+    if (s->given[POSREF_FIELD_ATTENTION_FACTOR])
+        return s->attention_factor;
+    if (s->factor <= 1)
+        return 1;
+    if (s->mscale != 0 && s->mscale_all_dim != 0)
+        return (0.1 * s->mscale * log(s->factor) + 1) /
+               (0.1 * s->mscale_all_dim * log(s->factor) + 1);
+    return 0.1 * log(s->factor) + 1;
+}
+
+static double scaled_double(double theta, const struct posref_spec *s, int i)
+{
+    double t = 0;
+    if (s->scaling == POSREF_SCALING_LINEAR)
+        return theta / s->factor;
+    if (s->scaling == POSREF_SCALING_YARN) {
+        double lo, hi;
+        yarn_range(&lo, &hi, s);
+        t = fmin(fmax((i - lo) / (hi - lo), 0), 1);
+    } else if (s->scaling == POSREF_SCALING_LLAMA3) {
+        double rot = s->original_max_position_embeddings * theta / (2 * M_PI);
+        double lf = s->low_freq_factor, hf = s->high_freq_factor;
+        t = rot > hf ? 0 : rot < lf ? 1 : (hf - rot) / (hf - lf);
+    }
+    return t == 0 ? theta : theta / s->factor * t + theta * (1 - t);
+}
+
+static float scaled_float(float theta, const struct posref_spec *s, int i)
+{
+    const float factor = (float)s->factor;
+    if (s->scaling == POSREF_SCALING_LINEAR)
+        return theta / factor;
+    if (s->scaling == POSREF_SCALING_YARN) {
+        double lo, hi;
+        yarn_range(&lo, &hi, s);
+        float t = ((float)i - (float)lo) / (float)(hi - lo);
+        t = fminf(fmaxf(t, 0), 1);
+        return theta / factor * t + theta * (1 - t);
+    }
+    if (s->scaling == POSREF_SCALING_LLAMA3) {
+        float lambda = (float)(2 * M_PI) / theta, lf = (float)s->low_freq_factor;
+        float hf = (float)s->high_freq_factor, l = (float)s->original_max_position_embeddings;
+        if (lambda < l / hf)
+            return theta;
+        if (lambda > l / lf)
+            return theta / factor;
+        float smooth = (l / lambda - lf) / (hf - lf);
+        return (1 - smooth) * theta / factor + smooth * theta;
+    }
+    return theta;
+}
+
+static double base_of(const struct posref_spec *s, enum kernel_fault fault)
+{
+    double base = s->base;
+    if (s->scaling == POSREF_SCALING_NTK)
+        base *= pow(s->factor, s->rotary_dim / (s->rotary_dim - 2.0));
+    return fault == FAULT_BASE_1E4 ? base * 1.0001 : fault == FAULT_BASE_1E3 ? base * 1.001 : base;
+}
+
+static double position_of(double p, enum kernel_fault fault)
+{
+    switch (fault) {
+    case FAULT_POSITION_BF16: return as(p, POSREF_BF16);
+    case FAULT_POSITION_F16: return as(p, POSREF_F16);
+    case FAULT_POSITION_PLUS_1: return p + 1;
+    case FAULT_CLAMP_4096: return fmin(p, 4095);
+    case FAULT_WRAP_32768: return p < 0 ? p : fmod(p, 32768);
+    case FAULT_INT16: return (double)(int16_t)(uint16_t)(int64_t)p;
+    case FAULT_ABS_POSITION: return fabs(p);
+    default: return p;
+    }
+}
+
+/* The angle, in the arithmetic; the position may be any double. */
+static double angle_of(const struct posref_spec *s, double p, int i, enum arithmetic arithmetic,
+                       enum kernel_fault fault)
+{
+    const double base = base_of(s, fault);
+    const int over = fault == FAULT_EXPONENT_D_MINUS_2 ? s->rotary_dim - 2 : s->rotary_dim;
+    if (arithmetic == ARITHMETIC_DOUBLE)
+        return p * scaled_double(1 / pow(base, 2.0 * i / over), s, i);
+    if (arithmetic == ARITHMETIC_RECURRENCE || fault == FAULT_RECURRENCE) {
+        float step = powf((float)base, -2.0f / (float)over), angle = (float)p;
+        for (int k = 0; k < i; k++)
+            angle *= step;
+        if (s->scaling == POSREF_SCALING_LINEAR)
+            return (double)(angle / (float)s->factor);
+        if (s->scaling != POSREF_SCALING_YARN)
+            return (double)angle;
+        double lo, hi;
+        yarn_range(&lo, &hi, s);
+        float t = fminf(fmaxf(((float)i - (float)lo) / fmaxf(0.001f, (float)(hi - lo)), 0), 1);
+        float scaled = angle * (1.0f / (float)s->factor);
+        return (double)(scaled * t + angle * (1 - t));
+    }
+    float theta = arithmetic == ARITHMETIC_EXPF
+                      ? expf(-logf((float)base) * (2.0f * (float)i / (float)over))
+                      : 1.0f / powf((float)base, 2.0f * (float)i / (float)over);
+    theta = scaled_float(theta, s, i);
+    if (fault == FAULT_FREQ_BF16 || fault == FAULT_FREQ_F16)
+        theta = (float)as((double)theta, fault == FAULT_FREQ_BF16 ? POSREF_BF16 : POSREF_F16);
+    return (double)((float)p * theta);
+}
+
+static void cos_sin(double *c, double *s, double angle, enum arithmetic arithmetic,
+                    enum kernel_fault fault)
+{
+    if (arithmetic == ARITHMETIC_DOUBLE) {
+        *c = cos(angle);
+        *s = sin(angle);
+        return;
+    }
+    float a = (float)angle;
+    const float two_pi = (float)(2 * M_PI);
+    if (fault == FAULT_ONE_STEP_REDUCTION)
+        a = a - two_pi * rintf(a / two_pi);
+    else if (fault == FAULT_TWO_PI_FLOAT)
+        a = fmaf(-two_pi, rintf(a / two_pi), a);
+    else if (fault == FAULT_FAST_TRIG || arithmetic == ARITHMETIC_HARDWARE) {
+        float turns = a * (float)(1 / (2 * M_PI)); /* the hardware's: turns in float32 */
+        turns -= rintf(turns);
+        a = turns * two_pi;
+        *c = (double)(rintf(cosf(a) * 0x1p21f) * 0x1p-21f);
+        *s = (double)(rintf(sinf(a) * 0x1p21f) * 0x1p-21f);
+        return;
+    }
+    *c = (double)cosf(a);
+    *s = (double)sinf(a);
+}
+
+static double output(double x, enum posref_dtype dtype, enum kernel_fault fault)
+{
+    if (fault == FAULT_SCALE_1001)
+        x *= 1.001;
+    return fault == FAULT_TRUNCATE ? truncated(x, dtype) : as(x, dtype);
+}
+
+static void rotate_pair(double *y1, double *y2, double x1, double x2, double c, double s,
+                        enum posref_dtype dtype, enum arithmetic arithmetic,
+                        enum kernel_fault fault)
+{
+    if (arithmetic == ARITHMETIC_DOUBLE) {
+        *y1 = output(x1 * c - x2 * s, dtype, fault);
+        *y2 = output(x2 * c + x1 * s, dtype, fault);
+    } else if (arithmetic == ARITHMETIC_LOW) {
+        c = as(c, dtype);
+        s = as(s, dtype);
+        *y1 = output(as(x1 * c, dtype) - as(x2 * s, dtype), dtype, fault);
+        *y2 = output(as(x2 * c, dtype) + as(x1 * s, dtype), dtype, fault);
+    } else {
+        float a = (float)x1, b = (float)x2, fc = (float)c, fs = (float)s;
+        *y1 = output((double)(a * fc - b * fs), dtype, fault);
+        *y2 = output((double)(b * fc + a * fs), dtype, fault);
+    }
+}
+
+static void spoil(double *y, const double *x, const struct posref_spec *spec, int64_t n,
+                  int64_t heads, enum kernel_fault fault)
+{
+    const int64_t row = heads * spec->dim;
+    const int r = spec->rotary_dim;
+    if (fault == FAULT_ROWS_SWAPPED && n > 1)
+        for (int64_t k = 0; k < row; k++) {
+            double other = y[(n - 1) * row + k];
+            y[(n - 1) * row + k] = y[(n - 2) * row + k];
+            y[(n - 2) * row + k] = other;
+        }
+    for (int64_t k = 0; k < n * heads; k++) {
+        double *out = y + k * spec->dim;
+        const double *in = x + k * spec->dim;
+        if (fault == FAULT_LAST_ELEMENT || fault == FAULT_LAST_PAIR)
+            out[r - 1] = in[r - 1];
+        if (fault == FAULT_LAST_PAIR)
+            out[spec->pairing == POSREF_PAIRING_HALF ? r / 2 - 1 : r - 2] =
+                in[spec->pairing == POSREF_PAIRING_HALF ? r / 2 - 1 : r - 2];
+    }
+    if (fault == FAULT_NAN)
+        y[n * row / 2] = NAN;
+    if (fault == FAULT_ZERO)
+        y[n * row / 2] = 0;
+}
+
+void kernel_rotate(double *y, const struct posref_spec *spec, const double *x,
+                   const double *positions, int64_t n, int64_t heads, enum posref_dtype dtype,
+                   enum arithmetic arithmetic, enum kernel_fault fault)
+{
+    const int r = spec->rotary_dim;
+    bool half = (spec->pairing == POSREF_PAIRING_HALF) != (fault == FAULT_SWAPPED_LAYOUT);
+    double factor = magnitude(spec);
+    if (arithmetic != ARITHMETIC_DOUBLE)
+        factor = (double)(float)factor;
+    for (int64_t k = 0; k < n * heads; k++) {
+        const double *in = x + k * spec->dim;
+        double *out = y + k * spec->dim, p = position_of(positions[k / heads], fault);
+        for (int channel = r; channel < spec->dim; channel++)
+            out[channel] = in[channel];
+        for (int i = 0; i < r / 2; i++) {
+            double c, s;
+            int a = half ? i : 2 * i, b = half ? i + r / 2 : 2 * i + 1;
+            cos_sin(&c, &s, angle_of(spec, p, i, arithmetic, fault), arithmetic, fault);
+            if (arithmetic == ARITHMETIC_DOUBLE) {
+                c *= factor;
+                s *= factor;
+            } else {
+                c = (double)((float)c * (float)factor);
+                s = (double)((float)s * (float)factor);
+            }
+            if (fault == FAULT_TABLE_BF16) {
+                c = as(c, POSREF_BF16);
+                s = as(s, POSREF_BF16);
+            }
+            if ((spec->direction == POSREF_DIRECTION_INVERSE) != (fault == FAULT_REVERSED))
+                s = -s;
+            rotate_pair(&out[a], &out[b], in[a], in[b], c, s, dtype, arithmetic, fault);
+        }
+    }
+    spoil(y, x, spec, n, heads, fault);
+}
