@@ -5,8 +5,8 @@
 #
 #   digest_matrix.sh OUT CASES EXPECTED SOURCE...
 #
-# What is not installed is skipped aloud. PART=N/M runs every M-th combination from the N-th on.
-# Exit 1: digests differ, or fewer than two combinations could run.
+# What is not installed is skipped aloud. ONLY="NAME..." restricts the combinations.
+# Exit 1: digests differ, or no combination could run.
 set -uo pipefail
 
 out=$1 cases=$2 expected=$3
@@ -62,10 +62,8 @@ try() {
 }
 
 sources=("$@")
-number=0
 while read -r name compiler options; do
-    number=$((number + 1))
-    if [ -n "${PART:-}" ] && [ $((number % ${PART#*/})) -ne $((${PART%/*} % ${PART#*/})) ]; then
+    if [ -n "${ONLY:-}" ] && [[ " $ONLY " != *" $name "* ]]; then
         continue
     fi
     runner=(env)
@@ -87,4 +85,4 @@ while read -r name compiler options; do
     fi
 done < <(combinations)
 echo "digest-matrix: $((ran - differ)) of $ran combinations agree, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$ran" -ge 2 ]
+[ "$failed" -eq 0 ] && [ "$ran" -gt 0 ]

@@ -6,7 +6,7 @@ ORACLE_COMMON = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(ORACLE_MAINS:%=tests/
                 tests/oracle/check_%.c,$(wildcard tests/oracle/*.c)))
 ORACLE_LIBS = -lflint-arb -lflint -lgmp -lsqlite3 -ljansson -lm
 
-TEST_PARTS += test-oracle
+TEST_PARTS += test-oracle test-digests
 TEST_PROGRAMS += $(ORACLE_PROGRAMS) $(BUILD)/certify
 fuzz: fuzz-oracle
 
@@ -39,5 +39,9 @@ digest-matrix: $(BUILD)/posref $(BUILD)/posref-digest ## digests by compiler, li
 	@tests/oracle/digest_matrix.sh $(BUILD)/digests $(BUILD)/digests/cases.txt \
 	    vectors/suites/digests.txt $(DIGEST_SOURCES)
 
+test-digests: ## digest-matrix with one combination each of gcc, clang and musl
+	+@ONLY='gcc-O0 clang-O3-native musl-O2-static' \
+	    $(MAKE) --no-print-directory digest-matrix
+
 -include $(ORACLE_COMMON:.o=.d) $(ORACLE_PROGRAMS:=.d)
-.PHONY: test-oracle certify fuzz-oracle digest-matrix
+.PHONY: test-oracle test-digests certify fuzz-oracle digest-matrix
