@@ -177,7 +177,7 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
     }
     if (breach != POSREF_BREACH_NONE || sums.n == 0)
         return breach;
-    const double n = (double)sums.n, extra = judge_has_magnitude(c->spec) ? 3 : 0.25;
+    const double n = (double)sums.n, extra = posref_judge_has_magnitude(c->spec) ? 3 : 0.25;
     if (!(fabs(sums.signed_error / n) <= bias_limit(&sums, l, extra) + sums.allowance / n))
         return POSREF_BREACH_BIAS;
     if (!(fabs(sums.norm_ratio / n) <= bias_limit(&sums, l, extra)))
@@ -302,7 +302,7 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
                            .copies_hold = true};
     enum posref_status status = check_tensors(golden, actual, err);
     if (status == POSREF_OK)
-        status = judge_units(&c);
+        status = posref_judge_units(&c);
     if (status != POSREF_OK)
         return status;
     memset(out, 0, sizeof *out);

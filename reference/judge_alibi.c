@@ -19,8 +19,8 @@ static struct judge_unit *add_one(struct judge_case *c, int64_t element, int hea
     memset(unit, 0, sizeof *unit);
     unit->n = 1;
     unit->element[0] = element;
-    unit->want[0] = judge_value(&c->golden->item[0], element);
-    unit->got[0] = judge_value(&c->actual->item[0], element);
+    unit->want[0] = posref_judge_value(&c->golden->item[0], element);
+    unit->got[0] = posref_judge_value(&c->actual->item[0], element);
     unit->scale = unit->out_scale[0] = fabs(unit->want[0]);
     unit->angle = 1;
     unit->moves = unit->want[0] != 0;
@@ -88,19 +88,19 @@ static enum posref_status weights_units(struct judge_case *c)
     int64_t n_q, n_k;
     const double *q = grid(c, "q_positions", &n_q), *k = grid(c, "k_positions", &n_k);
     const double *logits = posref_tensors_find(c->inputs, "logits")->data;
-    enum posref_status status = judge_allocate(c, c->spec->num_heads * n_q * n_k);
+    enum posref_status status = posref_judge_allocate(c, c->spec->num_heads * n_q * n_k);
     for (int64_t row = 0; row < c->spec->num_heads * n_q && status == POSREF_OK; row++)
         row_units(c, (int)(row / n_q), logits + row * n_k, k, q[row % n_q], n_k, row * n_k);
     return status;
 }
 
-enum posref_status judge_units_alibi(struct judge_case *c)
+enum posref_status posref_judge_units_alibi(struct judge_case *c)
 {
     if (c->op == POSREF_OP_WEIGHTS)
         return weights_units(c);
     const int64_t count = posref_tensor_count(&c->golden->item[0]);
     const int64_t per_head = count / c->spec->num_heads;
-    enum posref_status status = judge_allocate(c, count);
+    enum posref_status status = posref_judge_allocate(c, count);
     for (int64_t k = 0; k < count && status == POSREF_OK; k++) {
         int head = (int)(k / per_head);
         struct judge_unit *unit = add_one(c, k, head);

@@ -13,10 +13,10 @@ struct judge_frequency {
 };
 
 /* Fills frequency i of a rope or sinusoidal spec. */
-void judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i);
+void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i);
 
 /* The attention factor is not 1. */
-bool judge_has_magnitude(const struct posref_spec *spec);
+bool posref_judge_has_magnitude(const struct posref_spec *spec);
 
 /* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
  *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + out_scale u_out + floor,
@@ -49,12 +49,12 @@ struct judge_case {
 };
 
 /* Lays out the units of a case; one function for each kind of op. */
-POSREF_MUST_USE enum posref_status judge_units(struct judge_case *c);
-POSREF_MUST_USE enum posref_status judge_units_alibi(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c);
 
 /* Element k of a tensor of any floating dtype, as a double. */
-double judge_value(const struct posref_tensor *tensor, int64_t k);
+double posref_judge_value(const struct posref_tensor *tensor, int64_t k);
 
-POSREF_MUST_USE enum posref_status judge_allocate(struct judge_case *c, int64_t n_units);
+POSREF_MUST_USE enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units);
 
 #endif

@@ -88,7 +88,7 @@ static void rope(struct judge_frequency *out, const struct posref_spec *spec, in
     }
 }
 
-void judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i)
+void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i)
 {
     if (spec->scheme == POSREF_SCHEME_ROPE) {
         rope(out, spec, i);
@@ -98,7 +98,7 @@ void judge_frequency_fill(struct judge_frequency *out, const struct posref_spec 
     plain(out, log(spec->base) * (d ? 2.0 * i / spec->dim : i / (spec->dim / 2 - 1.0)), i);
 }
 
-bool judge_has_magnitude(const struct posref_spec *spec)
+bool posref_judge_has_magnitude(const struct posref_spec *spec)
 {
     return spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_YARN;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-double judge_value(const struct posref_tensor *tensor, int64_t k)
+double posref_judge_value(const struct posref_tensor *tensor, int64_t k)
 {
     const unsigned char *at =
         (const unsigned char *)tensor->data + (size_t)k * posref_dtype_size(tensor->dtype);
@@ -27,7 +27,7 @@ double judge_value(const struct posref_tensor *tensor, int64_t k)
     return posref_widen(bits, tensor->dtype);
 }
 
-enum posref_status judge_allocate(struct judge_case *c, int64_t n_units)
+enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units)
 {
     c->n_units = 0;
     c->unit = c->arena->alloc(c->arena->ctx, (size_t)n_units * sizeof *c->unit);
@@ -39,8 +39,8 @@ static void set_element(struct judge_case *c, struct judge_unit *unit, int which
 {
     unit->tensor[which] = tensor;
     unit->element[which] = element;
-    unit->want[which] = judge_value(&c->golden->item[tensor], element);
-    unit->got[which] = judge_value(&c->actual->item[tensor], element);
+    unit->want[which] = posref_judge_value(&c->golden->item[tensor], element);
+    unit->got[which] = posref_judge_value(&c->actual->item[tensor], element);
 }
 
 /* Adds the pair of elements (t1, e1), (t2, e2) that turned by position * frequency. */
@@ -59,7 +59,7 @@ static struct judge_unit *add_pair(struct judge_case *c, const struct judge_freq
     unit->angle = fabs(angle);
     unit->k = f->k;
     unit->recurrence = f->recurrence;
-    unit->extra = judge_has_magnitude(c->spec) ? 3 : 1;
+    unit->extra = posref_judge_has_magnitude(c->spec) ? 3 : 1;
     /* Every route forms frequency 0 exactly: 1, or 1 / factor. */
     unit->exact_angle = i == 0 && (double)(float)f->theta == f->theta &&
                         (double)(float)position == position && (double)(float)angle == angle;
@@ -82,7 +82,7 @@ static enum posref_status frequencies_of(struct judge_frequency **out, struct ju
     if (!f)
         return posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
     for (int i = 0; i < n; i++)
-        judge_frequency_fill(&f[i], c->spec, i);
+        posref_judge_frequency_fill(&f[i], c->spec, i);
     *out = f;
     return POSREF_OK;
 }
@@ -93,7 +93,7 @@ static enum posref_status frequency_units(struct judge_case *c)
     struct judge_frequency *f;
     enum posref_status status = frequencies_of(&f, c, n);
     if (status == POSREF_OK)
-        status = judge_allocate(c, n + 1);
+        status = posref_judge_allocate(c, n + 1);
     if (status != POSREF_OK)
         return status;
     for (int i = 0; i <= n; i++) {
@@ -125,7 +125,7 @@ static enum posref_status table_units(struct judge_case *c)
     struct judge_frequency *f;
     enum posref_status status = frequencies_of(&f, c, pairs);
     if (status == POSREF_OK)
-        status = judge_allocate(c, n * pairs);
+        status = posref_judge_allocate(c, n * pairs);
     for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
         int64_t row = k / pairs, i = k % pairs;
         int64_t at_sin = rope ? k : row * c->spec->dim + (concat ? i : 2 * i);
@@ -159,7 +159,7 @@ static void check_copies(struct judge_case *c, const struct posref_tensor *x, in
     for (int64_t row = 0; row < n_rows && c->copies_hold; row++)
         for (int channel = rotated; channel < dim && c->copies_hold; channel++) {
             int64_t k = row * dim + channel;
-            double value = judge_value(got, k);
+            double value = posref_judge_value(got, k);
             /* Bit identity, so that -0 and +0 differ; x is exact in the dtype. */
             if (memcmp(&value, &in[k], sizeof value) == 0)
                 continue;
@@ -184,7 +184,7 @@ static enum posref_status row_units(struct judge_case *c)
     struct judge_frequency *f;
     enum posref_status status = frequencies_of(&f, c, pairs);
     if (status == POSREF_OK)
-        status = judge_allocate(c, n_rows * pairs);
+        status = posref_judge_allocate(c, n_rows * pairs);
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
         int64_t row = k / pairs, base = row * c->spec->dim;
         int first, second, i = (int)(k % pairs);
@@ -204,10 +204,10 @@ static enum posref_status row_units(struct judge_case *c)
     return status;
 }
 
-enum posref_status judge_units(struct judge_case *c)
+enum posref_status posref_judge_units(struct judge_case *c)
 {
     if (c->spec->scheme == POSREF_SCHEME_ALIBI)
-        return judge_units_alibi(c);
+        return posref_judge_units_alibi(c);
     switch (c->op) {
     case POSREF_OP_FREQUENCIES: return frequency_units(c);
     case POSREF_OP_TABLE: return table_units(c);
