@@ -226,7 +226,7 @@ static void spoil(double *y, const double *x, const struct posref_spec *spec, in
                 in[spec->pairing == POSREF_PAIRING_HALF ? r / 2 - 1 : r - 2];
     }
     if (fault == FAULT_NAN)
-        y[n * row / 2] = NAN;
+        y[n * row / 2] = (double)NAN;
     if (fault == FAULT_ZERO)
         y[n * row / 2] = 0;
 }
