@@ -5,7 +5,7 @@
 #
 #   fresh-root.sh [DIRECTORY]      default: build/fresh; it may grow to 2 GB
 #
-# Beside the two commands it shows that an ordinary user without sudo gets the one apt-get line,
+# TARGETS="test" runs other targets instead. Beside the two commands it shows that an ordinary user without sudo gets the one apt-get line,
 # and that a second run, with everything installed, writes only to the checkout and the XDG cache.
 set -euo pipefail
 
@@ -13,6 +13,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mkdir -p "${1:-$here/build/fresh}" && cd "${1:-$here/build/fresh}" && pwd)
 root=$work/root
 base=$work/base.tar
+read -ra targets <<<"${TARGETS:-run test}"
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
 say() { echo "fresh-root: $*"; }
@@ -95,7 +96,7 @@ fi
 grep -E 'apt-get install -y .*libmicrohttpd-dev' "$work/user.log" ||
     { cat "$work/user.log"; exit 1; }
 
-for target in run test; do
+for target in "${targets[@]}"; do
     say "make $target"
     began=$SECONDS
     inside root "cd /posref && make $target" 2>&1 | tee "$work/$target.log"
@@ -104,7 +105,7 @@ done
 
 say "the same again from a clean checkout: what is written where?"
 inside root 'cd /posref && make clean && rm -rf /home/root/.cache && touch /stamp && sleep 1 &&
-    make run && make test' >"$work/again.log" 2>&1 || { tail -n 40 "$work/again.log"; exit 1; }
+    make '"${targets[*]}" >"$work/again.log" 2>&1 || { tail -n 40 "$work/again.log"; exit 1; }
 written=$(cd "$root" && find . -xdev -newer stamp ! -type d ! -path './posref/*' \
     ! -path './home/root/.cache/*' ! -path './proc/*' ! -path './dev/*')
 if [ -n "$written" ]; then
