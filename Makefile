@@ -101,6 +101,8 @@ test-unit: $(UNIT) ## unit tests
 test-e2e: all ## end-to-end tests: the commands and the service as users run them
 	@$(RUN_TESTS) $@ $(BUILD)/results $(E2E)
 
+test-thirdparty: ## real implementations from npm; one line says so where they cannot be had
+
 test-fresh: ## both commands in a fresh Debian 12 root (needs root and debootstrap)
 	@tests/fresh-root.sh $(BUILD)/fresh
 
@@ -148,9 +150,9 @@ clean: ## remove what was built
 
 help: ## this list
 	@grep -hE '^[a-zA-Z0-9-]+:.*## ' $(MAKEFILE_LIST) | \
-	    sed -E 's/^([a-zA-Z0-9-]+):.*## /  \1\t/' | expand -t 20
+	    sed -E 's/^([a-zA-Z0-9-]+):.*## /  \1\t/' | expand -t 27
 
 -include $(OBJECTS:.o=.d) $(BUILD)/posref.d $(PLUGINS:.so=.d) $(UNIT:=.d) $(UNIT_SHARED:.o=.d)
 .SECONDARY:
 .PHONY: all run test tests test-unit test-e2e check-asan check-ubsan check-valgrind test-fresh \
-        fuzz bench vectors install uninstall clean help FORCE
+        test-thirdparty fuzz bench vectors install uninstall clean help FORCE
