@@ -7,6 +7,7 @@
 #include "random_spec.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -84,6 +85,26 @@ static void try_rope(struct run *run, double base, int64_t dim, const char *scal
     finish(run, &r, &c);
 }
 
+/* Both ends of yarn's ramp at one correction dimension, a little below pair 2: the pair lies in the
+ * ramp that the formula then makes 0.001 wide (not when the distance is 0.004). */
+static void try_narrow_ramp(struct run *run, double below)
+{
+    struct request r;
+    struct oracle_case c;
+    double beta = 4096 / (2 * acos(-1)) * pow(10000, -(2 - below) / 4);
+    oracle_case_init(&c, "narrow ramp");
+    request_init(&r, run->program);
+    request_add(&r, "scheme=rope");
+    request_add(&r, "dim=8");
+    request_add(&r, "scaling=yarn");
+    request_add(&r, "factor=4");
+    request_add(&r, "original_max_position_embeddings=4096");
+    request_add(&r, "truncate=false");
+    request_add(&r, "beta_fast=%.17g", beta);
+    request_add(&r, "beta_slow=%.17g", beta);
+    finish(run, &r, &c);
+}
+
 static void try_sinusoidal(struct run *run, double base, int64_t dim, int64_t turn)
 {
     struct request r;
@@ -133,6 +154,8 @@ int main(int argc, char **argv)
     for (int b = 0; b < 7; b++)
         for (int d = 1; d < 7; d++)
             try_sinusoidal(&run, bases[b], dims[d], b + d);
+    for (int k = 1; k <= 40; k++)
+        try_narrow_ramp(&run, k * 1e-4);
     for (int f = 0; f < 3; f++) {
         try_alibi(&run, 1, 8, forms[f]);
         try_alibi(&run, 12, 8, forms[f]);

@@ -74,13 +74,15 @@ static void add_values(struct request *r, struct oracle_case *c, struct dice *d,
 
 static void add_yarn(struct request *r, struct dice *d)
 {
-    static const double lengths[] = {2048, 4096, 8192, 16384, 32768, 100, 7, 1e6};
+    /* Short ones put both ends of the ramp at or below 0, long ones beyond the last pair. */
+    static const double lengths[] = {2048, 4096, 8192, 16384, 32768, 100, 7, 1, 2.5, 1e6, 1e9};
     request_add(r, "original_max_position_embeddings=%.17g", PICK(d, lengths));
     if (dice_below(d, 2)) {
         double slow = dice_below(d, 2) ? 1 : dice_real(d, 0.25, 8);
         request_add(r, "beta_slow=%.17g", slow);
+        static const double more[] = {0, 0.125, 0x1p-40};
         request_add(r, "beta_fast=%.17g",
-                    slow + (dice_below(d, 8) ? dice_real(d, 0.5, 64) : 0.125));
+                    slow + (dice_below(d, 4) ? dice_real(d, 0.5, 64) : PICK(d, more)));
     }
     if (dice_below(d, 2))
         request_add(r, "truncate=%s", dice_below(d, 2) ? "true" : "false");
