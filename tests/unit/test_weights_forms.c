@@ -360,6 +360,87 @@ START_TEST(single_arrays)
 }
 END_TEST
 
+/* A config that leaves the heads to its family's code, beside a GGUF file that says them; GPT-NeoX
+ * cuts q, k, v head by head where GGUF has them one after another. */
+START_TEST(each_side_cut_its_own_way)
+{
+    struct made_model hf, gguf;
+    int64_t source[3 * HEADS * DIM];
+    made_init(&hf, 14);
+    made_add(&hf, "gpt_neox.layers.0.attention.query_key_value.weight", 3 * HEADS * DIM, 32);
+    made_copy(&gguf, &hf);
+    snprintf(gguf.tensor[0].name, sizeof gguf.tensor[0].name, "blk.0.attn_qkv.weight");
+    for (int64_t row = 0; row < 3 * HEADS * DIM; row++) {
+        int64_t role = row / (HEADS * DIM), head = row / DIM % HEADS;
+        source[row] = (head * 3 + role) * DIM + row % DIM;
+    }
+    made_move_rows(&gguf.tensor[0], source);
+    config("{\"model_type\":\"gpt_neox\",\"rotary_pct\":1.0}");
+    made_save_safetensors(&hf, in("m.safetensors"));
+    const struct made_pair pairs[] = {{"general.architecture", 0, "gptneox"},
+                                      {"gptneox.attention.head_count", HEADS, NULL},
+                                      {"gptneox.embedding_length", HEADS * DIM, NULL},
+                                      {NULL, 0, NULL}};
+    made_save_gguf(&gguf, in("m.gguf"), pairs, 0, gguf.n);
+    ck_assert_msg(compare_paths(in("m.safetensors"), in("m.gguf"), NULL) == POSREF_OK, "%s",
+                  fixture.err.text);
+    ck_assert_int_eq(pair_of(POSREF_ROLE_K, POSREF_KIND_WEIGHT)->mapping,
+                     POSREF_MAPPING_IDENTITY);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "half");
+    ck_assert_int_eq(wrong_count(), 0);
+    made_clear(&hf);
+    made_clear(&gguf);
+}
+END_TEST
+
+/* Gemma's gains are stored less one; GGUF's are not. */
+START_TEST(gemma_gains)
+{
+    struct made_model hf, gguf;
+    made_init(&hf, 15);
+    made_add(&hf, "model.layers.0.self_attn.q_proj.weight", HEADS * DIM, 32);
+    made_add(&hf, "model.layers.0.self_attn.k_proj.weight", KV_HEADS * DIM, 32);
+    made_add(&hf, "model.layers.0.self_attn.q_norm.weight", DIM, 0);
+    made_copy(&gguf, &hf);
+    snprintf(gguf.tensor[0].name, sizeof gguf.tensor[0].name, "blk.0.attn_q.weight");
+    snprintf(gguf.tensor[1].name, sizeof gguf.tensor[1].name, "blk.0.attn_k.weight");
+    snprintf(gguf.tensor[2].name, sizeof gguf.tensor[2].name, "blk.0.attn_q_norm.weight");
+    for (int i = 0; i < DIM; i++)
+        gguf.tensor[2].value[i] += 1;
+    config("{\"model_type\":\"gemma3_text\",\"num_attention_heads\":12,"
+           "\"num_key_value_heads\":2,\"head_dim\":16}");
+    made_save_safetensors(&hf, in("m.safetensors"));
+    save_gguf(&gguf, "gemma3");
+    ck_assert_int_eq(compare_paths(in("m.safetensors"), in("m.gguf"), NULL), POSREF_OK);
+    ck_assert_int_eq(pair_of(POSREF_ROLE_Q, POSREF_KIND_NORM)->mapping, POSREF_MAPPING_IDENTITY);
+    ck_assert_int_eq(wrong_count(), 0);
+    made_clear(&hf);
+    made_clear(&gguf);
+}
+END_TEST
+
+/* Hugging Face's own loader knows one order of a family: a note, not a fault. */
+START_TEST(the_loader_of_a_family)
+{
+    struct made_model hf, gguf;
+    make_both(&hf, &gguf);
+    config(LLAMA);
+    made_save_safetensors(&hf, in("a.safetensors"));
+    made_port(&hf.tensor[0], HEADS, 0, DIM, false);
+    made_port(&hf.tensor[1], KV_HEADS, 0, DIM, false);
+    made_port(&hf.tensor[2], KV_HEADS, 0, DIM, false);
+    made_save_safetensors(&hf, in("b.safetensors"));
+    ck_assert_int_eq(compare_paths(in("a.safetensors"), in("b.safetensors"), NULL), POSREF_OK);
+    ck_assert_ptr_nonnull(finding_of("loader_disagrees"));
+    ck_assert_int_eq(wrong_count(), 0);
+    const struct posref_weights_options own = {.kernel = POSREF_ORDER_INTERLEAVED_ROWS};
+    ck_assert_int_eq(compare_paths(in("a.safetensors"), in("b.safetensors"), &own), POSREF_OK);
+    ck_assert_ptr_null(finding_of("loader_disagrees"));
+    made_clear(&hf);
+    made_clear(&gguf);
+}
+END_TEST
+
 /* One scale per row must move with its row. */
 START_TEST(scales_follow_their_rows)
 {
@@ -399,6 +480,9 @@ int main(void)
     tcase_add_test(cases, adapters_count_as_their_projection);
     tcase_add_test(cases, single_arrays);
     tcase_add_test(cases, scales_follow_their_rows);
+    tcase_add_test(cases, each_side_cut_its_own_way);
+    tcase_add_test(cases, gemma_gains);
+    tcase_add_test(cases, the_loader_of_a_family);
     suite_add_tcase(suite, cases);
     return run_suite(suite);
 }
