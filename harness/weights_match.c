@@ -55,7 +55,7 @@ static void try_candidates(struct posref_weights_pair *pair, const struct posref
             best = error[number];
     }
     for (int number = 0; number < last; number++)
-        if (posref_weights_fits(pair, number) && error[number] > 4 * best)
+        if (posref_weights_fits(pair, number) && error[number] > 1.05 * best)
             pair->fits[number / 64] &= ~(UINT64_C(1) << (number % 64));
     for (int number = last - 1; number >= 0; number--)
         if (posref_weights_fits(pair, number))

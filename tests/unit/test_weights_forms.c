@@ -64,63 +64,6 @@ static void save_gguf(const struct made_model *gguf, const char *family)
     made_save_gguf(gguf, in("m.gguf"), pairs, 0, gguf->n);
 }
 
-static const enum posref_stored_type types[] = {
-    POSREF_STORED_F32, POSREF_STORED_F16, POSREF_STORED_BF16, POSREF_STORED_Q8_0,
-    POSREF_STORED_Q4_0, POSREF_STORED_Q4_1, POSREF_STORED_Q5_0, POSREF_STORED_Q5_1,
-    POSREF_STORED_Q6_K, POSREF_STORED_Q5_K, POSREF_STORED_Q4_K, POSREF_STORED_Q3_K,
-    POSREF_STORED_Q2_K};
-
-START_TEST(gguf_of_every_type)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct made_model hf, gguf;
-        const char *name = posref_stored_def(types[i])->name;
-        make_both(&hf, &gguf);
-        config(LLAMA);
-        made_save_safetensors(&hf, in("m.safetensors"));
-        port_gguf(&gguf);
-        gguf.tensor[0].type = gguf.tensor[1].type = gguf.tensor[3].type = types[i];
-        save_gguf(&gguf, "llama");
-        ck_assert_msg(compare_paths(in("m.safetensors"), in("m.gguf"), NULL) == POSREF_OK,
-                      "%s %s", name,
-                      fixture.err.text);
-        ck_assert_msg(wrong_count() == 0 && fixture.result.consistent, "%s: %s", name,
-                      fixture.result.n_findings ? fixture.result.finding[0].summary : "");
-        ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved");
-        const struct posref_weights_pair *q = pair_of(POSREF_ROLE_Q, POSREF_KIND_WEIGHT);
-        ck_assert_int_eq(q->mapping, POSREF_MAPPING_HALF_TO_INTERLEAVED);
-        ck_assert_str_eq(q->before->name.canonical, "model.layers.0.self_attn.q_proj.weight");
-        ck_assert_str_eq(q->after->name.canonical, "model.layers.0.self_attn.q_proj.weight");
-        ck_assert(types[i] != POSREF_STORED_Q4_K || (!q->exact && q->worst_error > 0.01));
-        ck_assert_uint_eq(fixture.result.n_changed, 0);
-        ck_assert_uint_eq(fixture.result.n_other_equal + fixture.result.n_other_within, 2);
-        ck_assert_uint_eq(fixture.result.n_other_skipped, 0);
-            made_clear(&hf);
-        made_clear(&gguf);
-    }
-}
-END_TEST
-
-/* Within one quantised type rows are whole blocks: the match is byte for byte. */
-START_TEST(within_one_quantised_type)
-{
-    struct made_model hf, gguf;
-    make_both(&hf, &gguf);
-    gguf.tensor[0].type = gguf.tensor[1].type = POSREF_STORED_Q4_K;
-    save_gguf(&gguf, "llama");
-    ck_assert_int_eq(rename(in("m.gguf"), in("before.gguf")), 0);
-    port_gguf(&gguf);
-    save_gguf(&gguf, "llama");
-    const struct posref_weights_options half = {.order = POSREF_ORDER_HALF};
-    ck_assert_int_eq(compare_paths(in("before.gguf"), in("m.gguf"), &half), POSREF_OK);
-    ck_assert(pair_of(POSREF_ROLE_Q, POSREF_KIND_WEIGHT)->same_type);
-    ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved");
-    ck_assert_int_eq(wrong_count(), 0);
-    made_clear(&hf);
-    made_clear(&gguf);
-}
-END_TEST
-
 /* A family whose ggml kernel is NEOX must not be permuted; LLAMA's must. */
 START_TEST(the_kernel_of_a_gguf_architecture)
 {
@@ -469,8 +412,6 @@ int main(void)
     TCase *cases = tcase_create("all");
     tcase_add_checked_fixture(cases, fixture_setup, fixture_teardown);
     tcase_set_timeout(cases, 60);
-    tcase_add_test(cases, gguf_of_every_type);
-    tcase_add_test(cases, within_one_quantised_type);
     tcase_add_test(cases, the_kernel_of_a_gguf_architecture);
     tcase_add_test(cases, fused_projections);
     tcase_add_test(cases, fused_per_head);
