@@ -34,6 +34,8 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return POSREF_EXIT_OK;
     }
+    if (strcmp(argv[1], POSREF_WORKER_ARGUMENT) == 0) /* posref test starts itself so */
+        return posref_worker_main(argc - 1, argv + 1);
     for (size_t room = 0; room < sizeof room_commands / sizeof *room_commands; room++)
         for (const struct posref_command *c = room_commands[room]; c->name; c++)
             if (strcmp(argv[1], c->name) == 0)

@@ -3,8 +3,8 @@
 #include "batch.h"
 
 #include "pattern.h"
+#include "plugin_text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,15 +96,6 @@ struct posref_wire_case *posref_batch_record(const struct posref_batch *batch,
     return (struct posref_wire_case *)(void *)((unsigned char *)wire + batch->cases_offset) + k;
 }
 
-/* One printable line; a plugin may have put anything there. */
-static void read_why(char out[POSREF_WIRE_TEXT], const char *in)
-{
-    size_t k = 0;
-    for (; k < POSREF_WIRE_TEXT - 1 && in[k]; k++)
-        out[k] = (unsigned char)in[k] < 32 || in[k] == 127 ? ' ' : in[k];
-    out[k] = '\0';
-}
-
 static uint64_t element_bits(const struct posref_tensor *tensor, int64_t k)
 {
     const unsigned char *data = tensor->data;
@@ -188,7 +179,8 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
                        struct posref_wire *wire, size_t k)
 {
     struct posref_wire_case *record = posref_batch_record(batch, wire, k);
-    read_why(trial->why, record->why);
+    snprintf(trial->why, sizeof trial->why, "%.*s", (int)sizeof record->why - 1, record->why);
+    posref_plugin_text_clean(trial->why, 1);
     trial->run_ns = record->run_ns;
     trial->verdict = POSREF_VERDICT_PASS;
     switch ((enum posref_wire_result)atomic_load(&record->result)) {
@@ -205,6 +197,10 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
         return;
     case POSREF_WIRE_BAD_WRITE:
         blame(trial, POSREF_VERDICT_BAD_WRITE, record->bad_tensor, record->bad_offset_bytes);
+        return;
+    case POSREF_WIRE_DIFFERS:
+        blame(trial, POSREF_VERDICT_NONDETERMINISTIC, record->bad_tensor, record->bad_offset_bytes);
+        snprintf(trial->why, sizeof trial->why, "two runs of the same call differ");
         return;
     default:
         trial->verdict = POSREF_VERDICT_ERROR;

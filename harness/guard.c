@@ -27,24 +27,32 @@ bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
         if (mprotect(begin, POSREF_WIRE_SIZE_BYTES, PROT_READ | PROT_WRITE) != 0)
             return false;
         slots[i] = (struct posref_guard_slot){.begin = begin,
-                                              .end = begin + POSREF_WIRE_SIZE_BYTES,
-                                              .data = begin + POSREF_WIRE_SIZE_BYTES};
+                                              .end = begin + POSREF_WIRE_SIZE_BYTES};
     }
     return true;
 }
 
-void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes)
+void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
+                        enum posref_guard_side side)
 {
-    slot->data = slot->end - size_bytes;
-    memset(slot->data - POSREF_GUARD_CANARY_BYTES, CANARY, POSREF_GUARD_CANARY_BYTES);
+    bool after = side == POSREF_GUARD_AFTER;
+    slot->side = side;
+    slot->size_bytes = size_bytes;
+    slot->data = after ? slot->end - size_bytes : slot->begin;
+    memset(after ? slot->data - POSREF_GUARD_CANARY_BYTES : slot->data + size_bytes, CANARY,
+           POSREF_GUARD_CANARY_BYTES);
 }
 
-int64_t posref_guard_check(const struct posref_guard_slot *slot)
+bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot)
 {
-    for (int i = 1; i <= POSREF_GUARD_CANARY_BYTES; i++)
-        if (slot->data[-i] != CANARY)
-            return -i;
-    return 0;
+    int64_t first = slot->side == POSREF_GUARD_AFTER ? -1 : (int64_t)slot->size_bytes;
+    int64_t step = slot->side == POSREF_GUARD_AFTER ? -1 : 1;
+    for (int i = 0; i < POSREF_GUARD_CANARY_BYTES; i++) {
+        *offset = first + i * step;
+        if (slot->data[*offset] != CANARY)
+            return false;
+    }
+    return true;
 }
 
 /* A signal handler takes no argument of ours: this is what it needs, written once at the start. */
@@ -89,8 +97,8 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         const unsigned char *at = info->si_addr;
         for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
             const struct posref_guard_slot *slot = &watched.slots[i];
-            bool in_use = slot->data < slot->end;
-            if (in_use && at >= slot->begin - GUARD_BYTES / 2 && at < slot->end + GUARD_BYTES / 2) {
+            if (slot->data && at >= slot->begin - GUARD_BYTES / 2 &&
+                at < slot->end + GUARD_BYTES / 2) {
                 wire->fault_tensor = i;
                 wire->fault_offset_bytes = at - slot->data;
             }

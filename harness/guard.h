@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker's buffers: each tensor of a call ends just before an inaccessible page, and a handler
- * of fatal signals says which tensor an access fell out of. Private to the worker. */
+/* The worker's buffers: each tensor of a call ends just before an inaccessible page, or begins just
+ * after one, and a handler of fatal signals says which tensor an access fell out of. Private to the
+ * worker. */
 #ifndef POSREF_GUARD_H
 #define POSREF_GUARD_H
 
@@ -8,20 +9,27 @@
 
 #define POSREF_GUARD_CANARY_BYTES 64
 
+/* Which edge of the tensor lies at an inaccessible page; the other has a canary. */
+enum posref_guard_side { POSREF_GUARD_AFTER, POSREF_GUARD_BEFORE };
+
 struct posref_guard_slot {
     unsigned char *begin, *end; /* usable; inaccessible on both sides */
-    unsigned char *data;        /* of the present tensor: end - its size */
+    unsigned char *data;        /* of the present tensor; NULL: the slot is not in use */
+    size_t size_bytes;
+    enum posref_guard_side side;
 };
 
 /* Reserves address space for POSREF_MAX_TENSORS slots (memory only as it is used). */
 bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS]);
 
-/* Places a tensor of size_bytes (at most POSREF_WIRE_SIZE_BYTES - POSREF_GUARD_CANARY_BYTES) at the
- * end of a slot and lays a canary before it. */
-void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes);
+/* Places a tensor of size_bytes (at most POSREF_WIRE_SIZE_BYTES - POSREF_GUARD_CANARY_BYTES) at one
+ * end of a slot and lays a canary on its other side. */
+void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
+                        enum posref_guard_side side);
 
-/* Offset (negative, bytes from data) of the first canary byte that changed, or 0. */
-int64_t posref_guard_check(const struct posref_guard_slot *slot);
+/* Whether the canary is whole; if not, *offset is that of the byte that changed nearest to the
+ * tensor, from the tensor's first byte. */
+bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot);
 
 /* Installs handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL on a stack of their own. They note in
  * `wire` what happened and let the signal kill the process. */

@@ -5,6 +5,7 @@
 #define POSREF_HARNESS_H
 
 #include "vectors/vectors.h"
+#include "worker.h"
 
 extern const struct posref_command posref_harness_commands[];
 

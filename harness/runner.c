@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parent's side: batches, deadlines, deaths, replacements. */
 #include "batch.h"
+#include "plugin_text.h"
 #include "process.h"
 
 #include <stdio.h>
@@ -61,12 +62,15 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
     struct posref_wire *wire = r->process.wire;
     char text[POSREF_WIRE_TEXT];
     snprintf(text, sizeof text, "%.*s", (int)sizeof wire->load_text - 1, wire->load_text);
+    posref_plugin_text_clean(text, 1);
     const char *path = r->options.plugin_path;
     switch ((enum posref_load)atomic_load(&wire->load)) {
     case POSREF_LOAD_READY:
         memcpy(r->name, wire->plugin_name, sizeof r->name);
         memcpy(r->version, wire->plugin_version, sizeof r->version);
         r->name[sizeof r->name - 1] = r->version[sizeof r->version - 1] = '\0';
+        posref_plugin_text_clean(r->name, 1);
+        posref_plugin_text_clean(r->version, 1);
         return POSREF_OK;
     case POSREF_LOAD_FAILED:
         return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be loaded: %s", text);
@@ -118,18 +122,16 @@ enum posref_status posref_runner_new(struct posref_runner **out,
     posref_process_init(&r->process);
     enum posref_status status = start(r, err);
     if (status != POSREF_OK) {
-        posref_runner_free(r, NULL);
+        posref_runner_free(r);
         return status;
     }
     *out = r;
     return POSREF_OK;
 }
 
-void posref_runner_free(struct posref_runner *r, enum posref_verdict *close_verdict)
+void posref_runner_close(struct posref_runner *r, enum posref_verdict *verdict)
 {
     struct posref_trial end = {.verdict = POSREF_VERDICT_PASS};
-    if (!r)
-        return;
     if (r->alive) {
         enum posref_wait how = POSREF_WAIT_DIED;
         if (posref_process_tell(&r->process, POSREF_WIRE_QUIT))
@@ -140,8 +142,15 @@ void posref_runner_free(struct posref_runner *r, enum posref_verdict *close_verd
             read_death(&end, &r->process, how);
     }
     posref_process_end(&r->process);
-    if (close_verdict)
-        *close_verdict = end.verdict;
+    r->alive = false;
+    *verdict = end.verdict;
+}
+
+void posref_runner_free(struct posref_runner *r)
+{
+    if (!r)
+        return;
+    posref_process_end(&r->process);
     free(r->seen);
     free(r);
 }

@@ -41,9 +41,11 @@ POSREF_MUST_USE enum posref_status posref_runner_new(struct posref_runner **out,
                                                      const struct posref_runner_options *options,
                                                      struct posref_error *err);
 
-/* Closes the plugin and ends the worker. NULL is fine. *close_verdict (may be NULL): PASS when
- * close returned, else CRASH, TIMEOUT or EXITED. */
-void posref_runner_free(struct posref_runner *runner, enum posref_verdict *close_verdict);
+/* Closes the plugin and ends the worker; nothing can be run afterwards. *verdict: PASS when close
+ * returned, or there was no worker to close, else CRASH, TIMEOUT or EXITED. */
+void posref_runner_close(struct posref_runner *runner, enum posref_verdict *verdict);
+/* Ends the worker, unless it is closed already. NULL is fine. */
+void posref_runner_free(struct posref_runner *runner);
 
 /* Runs the trials, in order, in as few hand-overs as fit; a trial that kills the worker gets its
  * verdict and the rest go on in a fresh one. Fails only when the harness itself cannot go on. */

@@ -24,7 +24,8 @@ enum { POSREF_WIRE_BATCH = 'B', POSREF_WIRE_QUIT = 'Q', POSREF_WIRE_DONE = 'D' }
 
 /* What the worker does now; the parent's deadlines depend on it. */
 enum posref_phase { POSREF_PHASE_LOAD, POSREF_PHASE_OPEN, POSREF_PHASE_IDLE, POSREF_PHASE_SUPPORTS,
-                    POSREF_PHASE_RUN, POSREF_PHASE_CLOSE, POSREF_PHASE_CLOSED };
+                    POSREF_PHASE_RUN, POSREF_PHASE_AGAIN, POSREF_PHASE_REPEAT, POSREF_PHASE_CLOSE,
+                    POSREF_PHASE_CLOSED };
 
 /* How far the worker's loading of the plugin got. */
 enum posref_load { POSREF_LOAD_NONE, POSREF_LOAD_FAILED, POSREF_LOAD_NO_ENTRY, POSREF_LOAD_BAD_ABI,
@@ -32,7 +33,7 @@ enum posref_load { POSREF_LOAD_NONE, POSREF_LOAD_FAILED, POSREF_LOAD_NO_ENTRY, P
 
 enum posref_wire_result { POSREF_WIRE_NOT_RUN, POSREF_WIRE_RETURNED, POSREF_WIRE_DECLINED,
                           POSREF_WIRE_ERROR, POSREF_WIRE_BAD_STATUS, POSREF_WIRE_INPUT_MODIFIED,
-                          POSREF_WIRE_BAD_WRITE };
+                          POSREF_WIRE_BAD_WRITE, POSREF_WIRE_DIFFERS };
 
 struct posref_wire_tensor {
     char name[32];

@@ -254,7 +254,9 @@ static void measure(struct posref_judgement *out, const struct judge_case *c,
         for (int which = 0; which < unit->n; which++) {
             double limit = limit_of(unit, which, &l, c->dtype);
             bool holds = element_holds(unit, which, limit, c->dtype);
-            double ratio = fabs(unit->got[which] - unit->want[which]) / limit;
+            /* An infinity where one is expected is no error. */
+            double ratio = holds && isinf(unit->got[which])
+                               ? 0 : fabs(unit->got[which] - unit->want[which]) / limit;
             if (!(ratio >= 0))
                 ratio = holds ? 0 : HUGE_VAL;
             largest = fmax(largest, unit->scale > 0 ? limit / unit->scale : 0);

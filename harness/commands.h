@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of harness/, one a cmd_NAME.c. Private to the room. */
+#ifndef POSREF_HARNESS_COMMANDS_H
+#define POSREF_HARNESS_COMMANDS_H
+
+int posref_cmd_test(int argc, char **argv);
+
+#endif

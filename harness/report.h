@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports, all drawn from the stream of a run. Private to harness/. */
+#ifndef POSREF_REPORT_H
+#define POSREF_REPORT_H
+
+#include "stream.h"
+
+#define POSREF_FIRST_FAILURES 20
+#define POSREF_MAX_GROUPS 256
+
+/* Vectors of one scheme, op and scaling in one dtype. */
+struct posref_cell {
+    int64_t n, verdict[POSREF_N_VERDICTS];
+    enum posref_grade grade; /* the worst of those judged */
+    int n_judged;
+};
+struct posref_group {
+    char scheme[32], op[32], scaling[32]; /* scaling "" where there is none */
+    struct posref_cell cell[POSREF_N_FLOATS];
+};
+
+/* A stream added up. */
+struct posref_tally {
+    json_t *header, *footer, *worst;           /* worst: the line with the largest error, or NULL */
+    json_t *failure[POSREF_FIRST_FAILURES];    /* the first lines that failed */
+    int64_t n_failures;
+    struct posref_group group[POSREF_MAX_GROUPS];
+    int n_groups;
+    bool failed; /* more groups than fit */
+};
+
+POSREF_MUST_USE enum posref_status posref_tally_read(struct posref_tally *out, const char *lines,
+                                                     size_t size_bytes, struct posref_error *err);
+void posref_tally_clear(struct posref_tally *tally);
+
+/* Appends the report. */
+void posref_report_text(struct posref_buffer *out, const struct posref_tally *tally);
+void posref_report_json(struct posref_buffer *out, const struct posref_tally *tally);
+
+#endif

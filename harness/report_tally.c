@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds a stream up: by group and dtype, the worst error, the first failures. */
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static int find_verdict(const char *name)
+{
+    for (int v = 0; v < POSREF_N_VERDICTS; v++)
+        if (strcmp(posref_verdict_name((enum posref_verdict)v), name) == 0)
+            return v;
+    return -1;
+}
+
+static struct posref_group *find_group(struct posref_tally *tally, const json_t *line)
+{
+    const char *scheme = text_of(line, "scheme"), *op = text_of(line, "op");
+    const char *scaling = text_of(line, "scaling");
+    for (int k = 0; k < tally->n_groups; k++) {
+        struct posref_group *group = &tally->group[k];
+        if (strcmp(group->scheme, scheme) == 0 && strcmp(group->op, op) == 0 &&
+            strcmp(group->scaling, scaling) == 0)
+            return group;
+    }
+    if (tally->n_groups == POSREF_MAX_GROUPS)
+        return NULL;
+    struct posref_group *group = &tally->group[tally->n_groups++];
+    snprintf(group->scheme, sizeof group->scheme, "%s", scheme);
+    snprintf(group->op, sizeof group->op, "%s", op);
+    snprintf(group->scaling, sizeof group->scaling, "%s", scaling);
+    return group;
+}
+
+/* The error of a line in units of its limit; -1: it was not judged. */
+static double error_of(const json_t *line)
+{
+    const json_t *worst = json_object_get(line, "worst");
+    const json_t *limits = json_object_get(worst, "error_limits");
+    if (!worst)
+        return -1;
+    return json_is_number(limits) ? json_number_value(limits) : HUGE_VAL; /* "Infinity" */
+}
+
+static void visit_vector(struct posref_tally *tally, const json_t *line)
+{
+    struct posref_group *group = find_group(tally, line);
+    int verdict = find_verdict(text_of(line, "verdict"));
+    int dtype = posref_dtype_find(text_of(line, "dtype"));
+    if (!group || verdict < 0 || dtype < 0 || dtype >= POSREF_N_FLOATS) {
+        tally->failed = true;
+        return;
+    }
+    struct posref_cell *cell = &group->cell[dtype];
+    cell->n++;
+    cell->verdict[verdict]++;
+    int grade = posref_grade_find(text_of(line, "grade"));
+    if (grade >= 0 && (cell->n_judged++ == 0 || grade > (int)cell->grade))
+        cell->grade = (enum posref_grade)grade;
+    if (error_of(line) >= 0 && (!tally->worst || error_of(line) > error_of(tally->worst))) {
+        json_decref(tally->worst);
+        tally->worst = json_incref((json_t *)(uintptr_t)line);
+    }
+    if (!posref_verdict_is_failure((enum posref_verdict)verdict))
+        return;
+    if (tally->n_failures < POSREF_FIRST_FAILURES)
+        tally->failure[tally->n_failures] = json_incref((json_t *)(uintptr_t)line);
+    tally->n_failures++;
+}
+
+static void visit(void *ctx, const char *type, const json_t *line)
+{
+    struct posref_tally *tally = ctx;
+    if (strcmp(type, "header") == 0)
+        tally->header = json_incref((json_t *)(uintptr_t)line);
+    else if (strcmp(type, "footer") == 0)
+        tally->footer = json_incref((json_t *)(uintptr_t)line);
+    else
+        visit_vector(tally, line);
+}
+
+enum posref_status posref_tally_read(struct posref_tally *out, const char *lines, size_t size_bytes,
+                                     struct posref_error *err)
+{
+    memset(out, 0, sizeof *out);
+    enum posref_status status = posref_stream_read(lines, size_bytes, visit, out, err);
+    if (status == POSREF_OK && out->failed)
+        status = posref_fail(err, POSREF_BAD_INPUT, "report", "a line holds an unknown name");
+    if (status != POSREF_OK)
+        posref_tally_clear(out);
+    return status;
+}
+
+void posref_tally_clear(struct posref_tally *tally)
+{
+    json_decref(tally->header);
+    json_decref(tally->footer);
+    json_decref(tally->worst);
+    for (int k = 0; k < POSREF_FIRST_FAILURES; k++)
+        json_decref(tally->failure[k]);
+    memset(tally, 0, sizeof *tally);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of a run for people. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static int64_t integer_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* Numbers that JSON cannot hold are strings there. */
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    const char *text = json_string_value(value);
+    if (text)
+        return strcmp(text, "Infinity") == 0 ? HUGE_VAL
+               : strcmp(text, "-Infinity") == 0 ? -HUGE_VAL : nan("");
+    return json_number_value(value);
+}
+
+static void add_gates(struct posref_buffer *out, const json_t *gates)
+{
+    const char *dtype, *separator = "";
+    json_t *gate;
+    json_object_foreach((json_t *)(uintptr_t)gates, dtype, gate) {
+        posref_buffer_printf(out, "%s%s %s", separator, dtype, json_string_value(gate));
+        separator = ", ";
+    }
+}
+
+static void add_head(struct posref_buffer *out, const json_t *header)
+{
+    const json_t *plugin = json_object_get(header, "plugin");
+    const json_t *suite = json_object_get(header, "suite");
+    const char *filter = text_of(header, "filter"), *config = text_of(plugin, "config");
+    posref_buffer_printf(out, "plugin   %s: %s %s\n", text_of(plugin, "path"),
+                         text_of(plugin, "name"), text_of(plugin, "version"));
+    if (*config)
+        posref_buffer_printf(out, "config   %s\n", config);
+    posref_buffer_printf(out, "suite    %s %s (%.12s...), %" PRId64 " vectors%s%s\n",
+                         text_of(suite, "name"), text_of(suite, "version"),
+                         text_of(suite, "digest"), integer_of(header, "vectors"),
+                         *filter ? " for " : "", filter);
+    posref_buffer_text(out, "gates    ");
+    add_gates(out, json_object_get(header, "gates"));
+    posref_buffer_text(out, "\n\n");
+}
+
+/* "566 float32", "3 of 566", "-": what passed, and the worst grade where all of it did. */
+static void cell_text(char out[32], const struct posref_cell *cell)
+{
+    int64_t declined = cell->verdict[POSREF_VERDICT_UNSUPPORTED];
+    int64_t passed = cell->verdict[POSREF_VERDICT_PASS], tried = cell->n - declined;
+    if (cell->n == 0)
+        out[0] = '\0';
+    else if (tried == 0)
+        snprintf(out, 32, "-");
+    else if (passed == tried)
+        snprintf(out, 32, "%" PRId64 " %s", passed, posref_grade_name(cell->grade));
+    else
+        snprintf(out, 32, "%" PRId64 " of %" PRId64, passed, tried);
+}
+
+/* Without the padding of the last column. */
+static void end_line(struct posref_buffer *out)
+{
+    while (out->length > 0 && out->data[out->length - 1] == ' ')
+        out->length--;
+    posref_buffer_text(out, "\n");
+}
+
+static void add_groups(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    char cell[32];
+    bool used[POSREF_N_FLOATS] = {false};
+    for (int k = 0; k < tally->n_groups; k++)
+        for (int d = 0; d < POSREF_N_FLOATS; d++)
+            used[d] = used[d] || tally->group[k].cell[d].n > 0;
+    posref_buffer_printf(out, "%-33s", "passed, worst grade");
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        if (used[d])
+            posref_buffer_printf(out, "%-16s", posref_dtype_name((enum posref_dtype)d));
+    end_line(out);
+    for (int k = 0; k < tally->n_groups; k++) {
+        const struct posref_group *group = &tally->group[k];
+        posref_buffer_printf(out, "%-11s %-11s %-9s", group->scheme, group->op, group->scaling);
+        for (int d = 0; d < POSREF_N_FLOATS; d++) {
+            cell_text(cell, &group->cell[d]);
+            if (used[d])
+                posref_buffer_printf(out, "%-16s", cell);
+        }
+        end_line(out);
+    }
+    posref_buffer_text(out, "\n");
+}
+
+static void add_place(struct posref_buffer *out, const json_t *at)
+{
+    const json_t *index = json_object_get(at, "index");
+    posref_buffer_printf(out, "%s[", text_of(at, "tensor"));
+    for (size_t k = 0; k < json_array_size(index); k++)
+        posref_buffer_printf(out, "%s%" PRId64, k ? "," : "",
+                             (int64_t)json_integer_value(json_array_get(index, k)));
+    if (!index)
+        posref_buffer_printf(out, "%" PRId64, integer_of(at, "element"));
+    posref_buffer_text(out, "]");
+}
+
+/* "y[3,17] (pair 17, position 4095): got 0.1, want 0.2, error 31 u, 1.2 of its limit" */
+static void add_error(struct posref_buffer *out, const json_t *worst)
+{
+    const json_t *pair = json_object_get(worst, "pair"), *at = json_object_get(worst, "position");
+    add_place(out, worst);
+    if (pair || at)
+        posref_buffer_text(out, " (");
+    if (pair)
+        posref_buffer_printf(out, "%s %" PRId64, at ? "pair" : "number",
+                             (int64_t)json_integer_value(pair));
+    if (at)
+        posref_buffer_printf(out, "%sposition %.10g", pair ? ", " : "", json_number_value(at));
+    posref_buffer_printf(out, "%s: got %.9g, want %.9g", pair || at ? ")" : "",
+                         number_of(worst, "got"), number_of(worst, "want"));
+    double limits = number_of(worst, "error_limits");
+    if (limits < 1e6)
+        posref_buffer_printf(out, ", error %.3g u, %.3g of its limit", number_of(worst, "error_u"),
+                             limits);
+}
+
+static void add_worst(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    if (!tally->worst)
+        return;
+    posref_buffer_printf(out, "worst    %s %s\n         ", text_of(tally->worst, "id"),
+                         text_of(tally->worst, "dtype"));
+    add_error(out, json_object_get(tally->worst, "worst"));
+    posref_buffer_text(out, "\n");
+}
+
+static void add_judged(struct posref_buffer *out, const json_t *footer)
+{
+    int64_t compared = integer_of(footer, "compared"), judged = integer_of(footer, "judged");
+    if (compared == 0)
+        return;
+    posref_buffer_printf(out, "judged   %" PRId64 " of %" PRId64 " pairs and elements (%.1f %%); "
+                         "the rest were compared, but\n         do not move or have limits beyond "
+                         "1/8 of their size\n", judged, compared,
+                         100.0 * (double)judged / (double)compared);
+}
+
+/* The summary of the first explanation that fits this vector, or NULL. */
+static const char *explained(const struct posref_tally *tally, const json_t *line)
+{
+    const json_t *claims = json_object_get(tally->footer, "explanations");
+    const json_t *fits = json_object_get(line, "fits");
+    for (size_t c = 0; c < json_array_size(claims); c++)
+        for (size_t f = 0; f < json_array_size(fits); f++) {
+            const char *summary = text_of(json_array_get(claims, c), "summary");
+            if (strcmp(summary, text_of(json_array_get(fits, f), "summary")) == 0)
+                return summary;
+        }
+    return NULL;
+}
+
+static void add_failure(struct posref_buffer *out, const struct posref_tally *tally, int k)
+{
+    const json_t *line = tally->failure[k], *at = json_object_get(line, "at");
+    const char *why = text_of(line, "why"), *breach = text_of(line, "breach");
+    const char *summary = explained(tally, line);
+    posref_buffer_printf(out, "%3d. %s %s: %s", k + 1, text_of(line, "id"), text_of(line, "dtype"),
+                         text_of(line, "verdict"));
+    if (at) {
+        posref_buffer_text(out, " at ");
+        add_place(out, at);
+    }
+    if (*why || *breach)
+        posref_buffer_printf(out, ": %s", *why ? why : breach);
+    posref_buffer_text(out, "\n");
+    if (json_object_get(line, "worst")) {
+        posref_buffer_text(out, "     ");
+        add_error(out, json_object_get(line, "worst"));
+        posref_buffer_text(out, "\n");
+    }
+    if (summary)
+        posref_buffer_printf(out, "     %s\n", summary);
+    posref_buffer_printf(out, "     %s id=%s --dtype %s\n", text_of(tally->header, "command"),
+                         text_of(line, "id"), text_of(line, "dtype"));
+}
+
+static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    if (tally->n_failures == 0)
+        return;
+    posref_buffer_text(out, "\n");
+    if (tally->n_failures > POSREF_FIRST_FAILURES)
+        posref_buffer_printf(out, "The first %d of %" PRId64 " failures, each with the command "
+                             "that repeats it:\n", POSREF_FIRST_FAILURES, tally->n_failures);
+    else
+        posref_buffer_text(out, "Failures, each with the command that repeats it:\n");
+    for (int k = 0; k < POSREF_FIRST_FAILURES && tally->failure[k]; k++)
+        add_failure(out, tally, k);
+}
+
+static void add_explanations(struct posref_buffer *out, const json_t *footer)
+{
+    const json_t *list = json_object_get(footer, "explanations");
+    int64_t open = integer_of(footer, "unexplained");
+    size_t n = json_array_size(list);
+    if (n == 0 && open == 0)
+        return;
+    posref_buffer_text(out, "\nWhy:\n");
+    for (size_t k = 0; k < n && k < 10; k++) {
+        const json_t *claim = json_array_get(list, k);
+        posref_buffer_printf(out, "  %s\n      in %" PRId64 " failing vectors, within %.2g of the "
+                             "limit. %s: %s.\n", text_of(claim, "summary"),
+                             integer_of(claim, "vectors"), number_of(claim, "residual"),
+                             text_of(claim, "fault"), text_of(claim, "advice"));
+    }
+    if (n > 10)
+        posref_buffer_printf(out, "  and %zu more: --report json lists them\n", n - 10);
+    if (open > 0)
+        posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
+}
+
+static void add_notes(struct posref_buffer *out, const json_t *footer)
+{
+    int64_t printed = integer_of(footer, "printed_bytes"), workers = integer_of(footer, "workers");
+    if (workers > 1)
+        posref_buffer_printf(out, "note     the plugin's process died or was ended %" PRId64
+                             " time(s)\n", workers - 1);
+    if (strcmp(text_of(footer, "close"), "pass") != 0)
+        posref_buffer_printf(out, "note     closing the plugin: %s\n", text_of(footer, "close"));
+    if (printed > 0) {
+        const char *text = text_of(footer, "printed");
+        posref_buffer_printf(out, "note     the plugin printed %" PRId64 " bytes: %.*s ...\n",
+                             printed, (int)strcspn(text, "\n"), text);
+    }
+}
+
+static void add_verdict(struct posref_buffer *out, const json_t *footer)
+{
+    const json_t *counts = json_object_get(footer, "counts");
+    const char *name;
+    json_t *count;
+    posref_buffer_printf(out, "\n%s:",
+                         strcmp(text_of(footer, "verdict"), "pass") == 0 ? "PASS" : "FAIL");
+    const char *separator = " ";
+    json_object_foreach((json_t *)(uintptr_t)counts, name, count) {
+        if (json_integer_value(count) == 0)
+            continue;
+        posref_buffer_printf(out, "%s%" PRId64 " %s", separator, (int64_t)json_integer_value(count),
+                             name);
+        separator = ", ";
+    }
+    posref_buffer_printf(out, "; grade %s\n", text_of(footer, "grade"));
+}
+
+void posref_report_text(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    add_head(out, tally->header);
+    add_groups(out, tally);
+    add_worst(out, tally);
+    add_judged(out, tally->footer);
+    add_notes(out, tally->footer);
+    add_failures(out, tally);
+    add_explanations(out, tally->footer);
+    add_verdict(out, tally->footer);
+}

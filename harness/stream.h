@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing and reading the lines of a run. Private to harness/. */
+#ifndef POSREF_STREAM_H
+#define POSREF_STREAM_H
+
+#include "explain.h"
+#include "test_run.h"
+
+#include <jansson.h>
+
+#define POSREF_STREAM_FORMAT 1
+
+struct posref_stream_header {
+    const struct posref_test_options *options;
+    const struct posref_suite_info *suite;
+    const char *plugin_name, *plugin_version, *plugin_sha256, *db_path;
+    size_t n_vectors;
+};
+void posref_stream_header(struct posref_buffer *out, const struct posref_stream_header *header);
+
+/* One vector in one dtype. judgement is NULL unless it was judged, fit unless faults were tried. */
+struct posref_stream_line {
+    const struct posref_vector *vector;
+    const struct posref_trial *trial;
+    enum posref_dtype dtype;
+    enum posref_verdict verdict;
+    const struct posref_judgement *judgement;
+    const struct posref_fit *fit;
+    const struct posref_alternatives *alternatives;
+};
+void posref_stream_line(struct posref_buffer *out, const struct posref_stream_line *line);
+
+struct posref_stream_counts {
+    int64_t verdict[POSREF_N_VERDICTS];
+    int64_t grade[POSREF_N_GRADES]; /* of what was judged */
+    int64_t n_compared, n_judged;   /* pairs */
+    uint64_t run_ns;
+};
+struct posref_stream_footer {
+    const struct posref_stream_counts *counts;
+    const char *explanations; /* a JSON list */
+    size_t n_unexplained;
+    enum posref_verdict close_verdict;
+    const char *printed; /* by the plugin */
+    uint64_t printed_bytes;
+    unsigned n_workers;
+    bool conforms;
+};
+void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_footer *footer);
+
+/* Reads a whole stream and calls visit for every line in order, type "header", "vector" or
+ * "footer". BAD_INPUT, with the number of the line, when it is no such stream or has no footer. */
+POSREF_MUST_USE enum posref_status posref_stream_read(const char *lines, size_t size_bytes,
+                                                      void (*visit)(void *ctx, const char *type,
+                                                                    const json_t *line),
+                                                      void *ctx, struct posref_error *err);
+
+#endif

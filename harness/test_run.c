@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors to trials, trials to the worker, what comes back to the judge, a line for each. */
+#include "test_run.h"
+
+#include "stream.h"
+#include "trial.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_VECTORS 128
+#define CHUNK_BYTES ((size_t)4 << 20) /* of doubles: dtypes of a chunk fit one hand-over */
+#define MAX_LINE_BYTES ((size_t)1 << 20)
+
+struct run {
+    const struct posref_test_options *options;
+    posref_stream_sink *sink;
+    void *sink_ctx;
+    struct posref_db *db;
+    struct posref_suite_info suite;
+    struct posref_runner *runner;
+    struct posref_explainer *explainer;
+    struct posref_stream_counts counts;
+    struct posref_heap *ids_heap, *heap, *scratch;
+    const char **id;
+    size_t n_ids, room_ids;
+    /* The present chunk. */
+    struct posref_vector vector[CHUNK_VECTORS];
+    struct posref_trial trial[CHUNK_VECTORS * POSREF_N_FLOATS];
+    enum posref_dtype dtype[CHUNK_VECTORS * POSREF_N_FLOATS];
+    size_t of[CHUNK_VECTORS * POSREF_N_FLOATS]; /* the trial's vector */
+    size_t n_vectors, n_trials;
+};
+
+static enum posref_status no_memory(struct posref_error *err)
+{
+    return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+}
+
+static enum posref_status emit(struct run *run, struct posref_buffer *lines,
+                               struct posref_error *err)
+{
+    enum posref_status status = POSREF_OK;
+    if (lines->failed)
+        status = no_memory(err);
+    else if (!run->sink(run->sink_ctx, lines->data, lines->length))
+        status = posref_fail(err, POSREF_IO, "--report", "cannot be written");
+    posref_buffer_clear(lines);
+    return status;
+}
+
+/* ---- which vectors ---- */
+
+static bool keep_id(void *ctx, const char *id)
+{
+    struct run *run = ctx;
+    const struct posref_arena arena = posref_heap_arena(run->ids_heap);
+    char *copy = arena.alloc(arena.ctx, strlen(id) + 1);
+    if (run->n_ids == run->room_ids) {
+        size_t room = run->room_ids ? 2 * run->room_ids : 1024;
+        const char **grown = realloc(run->id, room * sizeof *grown);
+        if (!grown)
+            return false;
+        run->id = grown;
+        run->room_ids = room;
+    }
+    if (!copy)
+        return false;
+    memcpy(copy, id, strlen(id) + 1);
+    run->id[run->n_ids++] = copy;
+    return true;
+}
+
+static enum posref_status find_suite(struct run *run, struct posref_error *err)
+{
+    struct posref_suite_info suites[16];
+    size_t n = sizeof suites / sizeof *suites;
+    size_t length = strcspn(run->options->suite, "@");
+    enum posref_status status = posref_db_suites(run->db, suites, &n, err);
+    for (size_t k = 0; k < n && status == POSREF_OK; k++)
+        if (strlen(suites[k].name) == length &&
+            strncmp(suites[k].name, run->options->suite, length) == 0)
+            run->suite = suites[k];
+    return status;
+}
+
+static enum posref_status choose_vectors(struct run *run, struct posref_error *err)
+{
+    const struct posref_test_options *options = run->options;
+    enum posref_status status = find_suite(run, err);
+    if (status == POSREF_OK)
+        status = posref_db_ids(run->db, options->filter, options->suite, NULL, -1, keep_id, run,
+                               err);
+    if (status != POSREF_OK)
+        return status;
+    /* id= is a prefix; where a vector has just this name, it is meant alone. */
+    for (size_t k = 0; k < run->n_ids && options->id; k++)
+        if (strcmp(run->id[k], options->id) == 0) {
+            run->id[0] = run->id[k];
+            run->n_ids = 1;
+        }
+    if (run->n_ids == 0)
+        return posref_fail(err, POSREF_BAD_INPUT, "", "no vector matches");
+    return POSREF_OK;
+}
+
+/* ---- the plugin ---- */
+
+static enum posref_status digest_plugin(char out[65], const char *path, struct posref_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    void *bytes = MAP_FAILED;
+    if (fd < 0)
+        return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be opened");
+    bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+    if (regular)
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED)
+        return posref_fail(err, POSREF_BAD_INPUT, path, "is no shared library");
+    posref_sha256_hex(out, bytes, (size_t)info.st_size);
+    munmap(bytes, (size_t)info.st_size);
+    return POSREF_OK;
+}
+
+static enum posref_status begin(struct run *run, struct posref_error *err)
+{
+    const struct posref_test_options *options = run->options;
+    const struct posref_runner_options runner = {.plugin_path = options->plugin,
+                                                 .config = options->config,
+                                                 .start_timeout_s = options->start_timeout_s,
+                                                 .timeout_s = options->timeout_s};
+    char digest[65];
+    enum posref_status status = digest_plugin(digest, options->plugin, err);
+    if (status == POSREF_OK)
+        status = posref_runner_new(&run->runner, &runner, err);
+    if (status != POSREF_OK)
+        return status;
+    struct posref_buffer line;
+    posref_buffer_init(&line, MAX_LINE_BYTES);
+    const struct posref_stream_header header = {
+        .options = options,
+        .suite = &run->suite,
+        .plugin_name = posref_runner_plugin_name(run->runner),
+        .plugin_version = posref_runner_plugin_version(run->runner),
+        .plugin_sha256 = digest,
+        .db_path = posref_db_path(run->db),
+        .n_vectors = run->n_ids};
+    posref_stream_header(&line, &header);
+    return emit(run, &line, err);
+}
+
+/* ---- a chunk ---- */
+
+static size_t bytes_of(const struct posref_tensors *set)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < set->n; i++)
+        bytes += (size_t)posref_tensor_count(&set->item[i]) * sizeof(double);
+    return bytes;
+}
+
+static enum posref_status add_trials(struct run *run, const struct posref_vector *vector,
+                                     struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    struct posref_buffer text;
+    posref_buffer_init(&text, 65536);
+    posref_spec_text(&text, &vector->spec);
+    posref_buffer_add(&text, "", 1);
+    char *spec = text.failed ? NULL : arena.alloc(arena.ctx, text.length);
+    if (spec)
+        memcpy(spec, text.data, text.length);
+    posref_buffer_clear(&text);
+    enum posref_status status = spec ? POSREF_OK : no_memory(err);
+    for (int d = 0; d < POSREF_N_FLOATS && status == POSREF_OK; d++) {
+        if (!run->options->dtype[d])
+            continue;
+        run->dtype[run->n_trials] = (enum posref_dtype)d;
+        run->of[run->n_trials] = run->n_vectors;
+        status = posref_trial_make(&run->trial[run->n_trials++], vector, spec,
+                                   (enum posref_dtype)d, &arena, err);
+    }
+    return status;
+}
+
+/* Loads vectors from number *next on, as many as make a chunk. */
+static enum posref_status load(struct run *run, size_t *next, struct posref_error *err)
+{
+    size_t bytes = 0;
+    posref_heap_reset(run->heap);
+    run->n_vectors = run->n_trials = 0;
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    while (*next < run->n_ids && run->n_vectors < CHUNK_VECTORS && bytes < CHUNK_BYTES) {
+        struct posref_vector *vector = &run->vector[run->n_vectors];
+        bool found = false;
+        enum posref_status status = posref_db_get(run->db, run->id[*next], vector, &found, &arena,
+                                                  err);
+        if (status == POSREF_OK && !found)
+            status = posref_fail(err, POSREF_INTERNAL, run->id[*next], "went missing");
+        if (status == POSREF_OK)
+            status = add_trials(run, vector, err);
+        if (status != POSREF_OK)
+            return status;
+        bytes += bytes_of(&vector->inputs) + bytes_of(&vector->outputs);
+        run->n_vectors++;
+        ++*next;
+    }
+    return POSREF_OK;
+}
+
+static enum posref_status judge(struct run *run, struct posref_stream_line *line,
+                                struct posref_judgement *judgement, struct posref_fit *fit,
+                                struct posref_alternatives *alternatives, struct posref_error *err)
+{
+    const struct posref_vector *v = line->vector;
+    const struct posref_arena scratch = posref_heap_arena(run->scratch);
+    const enum posref_grade gate = run->options->gate[line->dtype];
+    enum posref_status status = posref_judge(judgement, &v->spec, v->op, &v->inputs, &v->outputs,
+                                             &line->trial->out, line->dtype, gate, &scratch, err);
+    if (status != POSREF_OK)
+        return status;
+    line->judgement = judgement;
+    run->counts.grade[judgement->grade]++;
+    run->counts.n_compared += judgement->n_compared;
+    run->counts.n_judged += judgement->n_judged;
+    if (judgement->pass)
+        return POSREF_OK;
+    line->verdict = POSREF_VERDICT_FAIL;
+    line->fit = fit;
+    line->alternatives = alternatives;
+    status = posref_fit_try(fit, alternatives, &line->trial->out, line->dtype, gate, &scratch, err);
+    if (status == POSREF_OK)
+        status = posref_explainer_add(run->explainer, fit, alternatives, line->dtype, err);
+    return status;
+}
+
+static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    struct posref_alternatives alternatives;
+    struct posref_buffer lines;
+    enum posref_status status = POSREF_OK;
+    posref_buffer_init(&lines, (size_t)CHUNK_VECTORS * POSREF_N_FLOATS * MAX_LINE_BYTES);
+    for (size_t k = 0; k < run->n_trials && status == POSREF_OK; k++) {
+        struct posref_stream_line line = {.vector = &run->vector[run->of[k]],
+                                          .trial = &run->trial[k],
+                                          .dtype = run->dtype[k],
+                                          .verdict = run->trial[k].verdict};
+        struct posref_judgement judgement;
+        struct posref_fit fit;
+        if (k == 0 || run->of[k] != run->of[k - 1]) {
+            memset(&alternatives, 0, sizeof alternatives);
+            alternatives.vector = line.vector;
+            alternatives.arena = &arena;
+        }
+        posref_heap_reset(run->scratch);
+        if (line.verdict == POSREF_VERDICT_PASS)
+            status = judge(run, &line, &judgement, &fit, &alternatives, err);
+        run->counts.verdict[line.verdict]++;
+        run->counts.run_ns += line.trial->run_ns;
+        posref_stream_line(&lines, &line);
+    }
+    if (status != POSREF_OK) {
+        posref_buffer_clear(&lines);
+        return status;
+    }
+    return emit(run, &lines, err);
+}
+
+/* ---- the whole ---- */
+
+static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged,
+                              struct posref_error *err)
+{
+    struct posref_buffer explanations, line;
+    struct posref_stream_footer footer = {.counts = &run->counts};
+    posref_buffer_init(&explanations, (size_t)64 << 20);
+    posref_buffer_init(&line, (size_t)65 << 20);
+    enum posref_status status = posref_explainer_json(&explanations, &footer.n_unexplained,
+                                                      run->explainer, err);
+    posref_buffer_add(&explanations, "", 1);
+    footer.n_workers = posref_runner_n_workers(run->runner);
+    char printed[4096 + 1];
+    posref_runner_close(run->runner, &footer.close_verdict);
+    snprintf(printed, sizeof printed, "%s",
+             posref_runner_captured(run->runner, &footer.printed_bytes));
+    footer.printed = printed;
+    footer.explanations = explanations.data;
+    *conforms = footer.close_verdict == POSREF_VERDICT_PASS;
+    *n_judged = 0;
+    for (int v = 0; v < POSREF_N_VERDICTS; v++) {
+        if (run->counts.verdict[v] > 0 && posref_verdict_is_failure((enum posref_verdict)v))
+            *conforms = false;
+        *n_judged += v == POSREF_VERDICT_UNSUPPORTED ? 0 : run->counts.verdict[v];
+    }
+    footer.conforms = *conforms && *n_judged > 0;
+    if (status == POSREF_OK && explanations.failed)
+        status = no_memory(err);
+    if (status == POSREF_OK) {
+        posref_stream_footer(&line, &footer);
+        status = emit(run, &line, err);
+    }
+    posref_buffer_clear(&explanations);
+    return status;
+}
+
+static enum posref_status run_all(struct run *run, struct posref_error *err)
+{
+    enum posref_status status = POSREF_OK;
+    for (size_t next = 0; next < run->n_ids && status == POSREF_OK;) {
+        status = load(run, &next, err);
+        if (status == POSREF_OK)
+            status = posref_runner_run(run->runner, run->trial, run->n_trials, err);
+        if (status == POSREF_OK)
+            status = judge_chunk(run, err);
+    }
+    return status;
+}
+
+enum posref_status posref_test_run(bool *conforms, int64_t *n_judged,
+                                   const struct posref_test_options *options,
+                                   posref_stream_sink *sink, void *sink_ctx,
+                                   struct posref_error *err)
+{
+    struct run *run = calloc(1, sizeof *run);
+    if (!run)
+        return no_memory(err);
+    run->options = options;
+    run->sink = sink;
+    run->sink_ctx = sink_ctx;
+    run->ids_heap = posref_heap_new(0);
+    run->heap = posref_heap_new(0);
+    run->scratch = posref_heap_new(0);
+    run->explainer = posref_explainer_new();
+    enum posref_status status = POSREF_OK;
+    if (!run->ids_heap || !run->heap || !run->scratch || !run->explainer)
+        status = no_memory(err);
+    if (status == POSREF_OK)
+        status = posref_db_open_progress(&run->db, options->db_path, posref_progress_terminal,
+                                         NULL, err);
+    if (status == POSREF_OK)
+        status = choose_vectors(run, err);
+    if (status == POSREF_OK)
+        status = begin(run, err);
+    if (status == POSREF_OK)
+        status = run_all(run, err);
+    if (status == POSREF_OK)
+        status = end(run, conforms, n_judged, err);
+    posref_runner_free(run->runner);
+    posref_explainer_free(run->explainer);
+    posref_db_close(run->db);
+    posref_heap_free(run->ids_heap);
+    posref_heap_free(run->heap);
+    posref_heap_free(run->scratch);
+    free(run->id);
+    free(run);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run of `posref test`: vectors in, one stream of JSON lines out, from which every report is
+ * drawn. The stream is a header, a line for each vector and dtype, and a footer with the counts,
+ * without which the run is incomplete. docs/verdicts.md describes the lines. Private to
+ * harness/. */
+#ifndef POSREF_TEST_RUN_H
+#define POSREF_TEST_RUN_H
+
+#include "reference/judge.h"
+#include "runner.h"
+#include "vectors/vectors.h"
+
+#define POSREF_N_FLOATS 4 /* f64 f32 f16 bf16: the dtypes that are judged, in enum order */
+
+struct posref_test_options {
+    const char *plugin, *config;
+    const char *suite;                 /* NAME or NAME@VERSION */
+    const char *db_path;               /* NULL: the default rule */
+    const struct posref_filter *filter;
+    const char *id;                    /* of the filter, or NULL: a vector of just this name wins */
+    const char *filter_text;           /* as typed */
+    const char *command;               /* what reproduces a failure, but for id= and --dtype */
+    bool dtype[POSREF_N_FLOATS];
+    enum posref_grade gate[POSREF_N_FLOATS];
+    double timeout_s, start_timeout_s;
+    bool strict;
+};
+
+/* Where the lines go as they come: each call is one or more whole lines. Returning false ends the
+ * run with POSREF_IO. */
+typedef bool posref_stream_sink(void *ctx, const char *lines, size_t size_bytes);
+
+/* Judges every vector that matches, in every dtype asked for. *conforms: nothing failed; *n_judged:
+ * lines that are not `unsupported`. BAD_INPUT when the plugin cannot be used or nothing matches. */
+POSREF_MUST_USE enum posref_status posref_test_run(bool *conforms, int64_t *n_judged,
+                                                   const struct posref_test_options *options,
+                                                   posref_stream_sink *sink, void *sink_ctx,
+                                                   struct posref_error *err);
+
+#endif

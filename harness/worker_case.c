@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A case in the worker: tensors between guards, the call, what came of it. */
+#include "worker_case.h"
+
+#include "pattern.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const uint32_t plugin_dtype[POSREF_N_DTYPES] = {
+    [POSREF_F64] = POSREF_PLUGIN_F64, [POSREF_F32] = POSREF_PLUGIN_F32,
+    [POSREF_F16] = POSREF_PLUGIN_F16, [POSREF_BF16] = POSREF_PLUGIN_BF16,
+    [POSREF_I32] = POSREF_PLUGIN_I32, [POSREF_I64] = POSREF_PLUGIN_I64,
+};
+
+/* A case as this side sees it: copied, so that a plugin that writes where it should not cannot
+ * mislead it. */
+struct job {
+    struct posref_worker *w;
+    struct posref_wire_case *record;
+    uint32_t index, n;
+    struct posref_wire_tensor tensor[POSREF_MAX_TENSORS];
+    struct posref_plugin_tensor described[POSREF_MAX_TENSORS];
+    const struct posref_plugin_tensor *list[POSREF_MAX_TENSORS];
+    struct posref_plugin_call call;
+    char why[POSREF_WIRE_TEXT];
+};
+
+static void describe_tensor(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
+                            const struct posref_guard_slot *slot)
+{
+    *out = (struct posref_plugin_tensor){
+        .struct_size = sizeof *out,
+        .dtype = plugin_dtype[in->dtype],
+        .access = in->is_output ? POSREF_PLUGIN_OUT : POSREF_PLUGIN_IN,
+        .rank = in->rank,
+        .name = in->name,
+        .data = slot->data,
+    };
+    int64_t stride = 1;
+    for (int axis = (int)in->rank - 1; axis >= 0; axis--) {
+        out->shape[axis] = in->shape[axis];
+        out->strides[axis] = stride;
+        stride *= in->shape[axis];
+    }
+}
+
+/* Fresh buffers, filled, and the call that points to them. */
+static void lay_tensors(struct job *job, enum posref_guard_side side)
+{
+    for (uint32_t i = 0; i < job->n; i++) {
+        const struct posref_wire_tensor *tensor = &job->tensor[i];
+        struct posref_guard_slot *slot = &job->w->slots[i];
+        enum posref_dtype dtype = (enum posref_dtype)tensor->dtype;
+        posref_guard_place(slot, tensor->size_bytes, side);
+        if (tensor->is_output)
+            posref_pattern_fill(slot->data, dtype, tensor->size_bytes / posref_dtype_size(dtype));
+        else
+            memcpy(slot->data, job->w->memory + tensor->offset, tensor->size_bytes);
+        describe_tensor(&job->described[i], tensor, slot);
+        job->list[i] = &job->described[i];
+    }
+    job->call = (struct posref_plugin_call){
+        .struct_size = sizeof job->call,
+        .n_tensors = job->n,
+        .op = (const char *)job->w->memory + job->record->op_offset,
+        .spec = (const char *)job->w->memory + job->record->spec_offset,
+        .tensors = job->list};
+}
+
+static int64_t first_difference(const unsigned char *a, const unsigned char *b)
+{
+    int64_t at = 0;
+    while (a[at] == b[at])
+        at++;
+    return at;
+}
+
+static enum posref_wire_result blame(struct job *job, enum posref_wire_result result, uint32_t i,
+                                     int64_t offset_bytes)
+{
+    job->record->bad_tensor = i;
+    job->record->bad_offset_bytes = offset_bytes;
+    return result;
+}
+
+/* After a call: canaries whole, inputs left alone. */
+static enum posref_wire_result check_tensors(struct job *job)
+{
+    for (uint32_t i = 0; i < job->n; i++) {
+        const struct posref_guard_slot *slot = &job->w->slots[i];
+        const unsigned char *shared = job->w->memory + job->tensor[i].offset;
+        int64_t offset;
+        if (!posref_guard_check(&offset, slot))
+            return blame(job, POSREF_WIRE_BAD_WRITE, i, offset);
+        if (!job->tensor[i].is_output && memcmp(shared, slot->data, slot->size_bytes) != 0)
+            return blame(job, POSREF_WIRE_INPUT_MODIFIED, i, first_difference(shared, slot->data));
+    }
+    return POSREF_WIRE_RETURNED;
+}
+
+/* Whether the outputs are those that were kept; blames the first that is not. */
+static bool same_outputs(struct job *job)
+{
+    for (uint32_t i = 0; i < job->n; i++) {
+        const unsigned char *shared = job->w->memory + job->tensor[i].offset;
+        const struct posref_guard_slot *slot = &job->w->slots[i];
+        if (job->tensor[i].is_output && memcmp(shared, slot->data, slot->size_bytes) != 0) {
+            (void)blame(job, POSREF_WIRE_DIFFERS, i, first_difference(shared, slot->data));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void keep_outputs(struct job *job)
+{
+    for (uint32_t i = 0; i < job->n; i++)
+        if (job->tensor[i].is_output)
+            memcpy(job->w->memory + job->tensor[i].offset, job->w->slots[i].data,
+                   job->tensor[i].size_bytes);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static enum posref_wire_result run_once(struct job *job, enum posref_phase phase)
+{
+    struct posref_worker *w = job->w;
+    job->why[0] = '\0';
+    posref_worker_phase(w, job->index, phase);
+    uint64_t start = now_ns();
+    int32_t status = w->plugin->run(w->state, &job->call, job->why, sizeof job->why);
+    job->record->run_ns += now_ns() - start;
+    enum posref_wire_result result = check_tensors(job);
+    if (result != POSREF_WIRE_RETURNED || status == POSREF_PLUGIN_OK)
+        return result;
+    job->record->bad_offset_bytes = status;
+    return status == POSREF_PLUGIN_UNSUPPORTED ? POSREF_WIRE_DECLINED
+           : status == POSREF_PLUGIN_ERROR     ? POSREF_WIRE_ERROR
+                                               : POSREF_WIRE_BAD_STATUS;
+}
+
+static enum posref_wire_result ask(struct job *job)
+{
+    struct posref_worker *w = job->w;
+    if (!w->plugin->supports)
+        return POSREF_WIRE_RETURNED;
+    posref_worker_phase(w, job->index, POSREF_PHASE_SUPPORTS);
+    int32_t status = w->plugin->supports(w->state, &job->call, job->why, sizeof job->why);
+    enum posref_wire_result result = check_tensors(job);
+    if (result != POSREF_WIRE_RETURNED || status == POSREF_PLUGIN_OK)
+        return result;
+    job->record->bad_offset_bytes = status;
+    return status == POSREF_PLUGIN_UNSUPPORTED ? POSREF_WIRE_DECLINED
+           : status == POSREF_PLUGIN_ERROR     ? POSREF_WIRE_ERROR
+                                               : POSREF_WIRE_BAD_STATUS;
+}
+
+static enum posref_wire_result run_all(struct job *job)
+{
+    lay_tensors(job, POSREF_GUARD_AFTER);
+    enum posref_wire_result result = ask(job);
+    if (result == POSREF_WIRE_RETURNED)
+        result = run_once(job, POSREF_PHASE_RUN);
+    if (result != POSREF_WIRE_RETURNED)
+        return result;
+    keep_outputs(job);
+    lay_tensors(job, POSREF_GUARD_BEFORE);
+    result = run_once(job, POSREF_PHASE_AGAIN);
+    if (result == POSREF_WIRE_RETURNED && same_outputs(job))
+        return result;
+    if (result == POSREF_WIRE_RETURNED) {
+        lay_tensors(job, POSREF_GUARD_AFTER);
+        result = run_once(job, POSREF_PHASE_REPEAT);
+        if (result == POSREF_WIRE_RETURNED)
+            return same_outputs(job) ? POSREF_WIRE_RETURNED : POSREF_WIRE_DIFFERS;
+    }
+    return result == POSREF_WIRE_DECLINED ? POSREF_WIRE_DIFFERS : result;
+}
+
+void posref_worker_run(struct posref_worker *w, uint32_t index, struct posref_wire_case *c)
+{
+    struct job job = {.w = w, .record = c, .index = index, .n = c->n_tensors};
+    memcpy(job.tensor, w->memory + c->tensors_offset, job.n * sizeof *job.tensor);
+    for (uint32_t i = job.n; i < POSREF_MAX_TENSORS; i++)
+        w->slots[i].data = NULL;
+    enum posref_wire_result result = run_all(&job);
+    job.why[sizeof job.why - 1] = '\0';
+    memcpy(c->why, job.why, sizeof c->why);
+    atomic_store(&c->result, (uint32_t)result);
+}
