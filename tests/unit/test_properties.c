@@ -199,7 +199,8 @@ END_TEST
 START_TEST(the_tail_of_a_partial_rotation_is_untouched)
 {
     static const char *const partial[] = {"dim=80 rotary_dim=24 pairing=half",
-                                          "dim=80 rotary_dim=24 pairing=interleaved direction=inverse",
+                                          "dim=80 rotary_dim=24 pairing=interleaved "
+                                          "direction=inverse",
                                           "dim=80 rotary_dim=24 scaling=yarn factor=4 "
                                           "original_max_position_embeddings=2048"};
     for (size_t s = 0; s < 3; s++) {
