@@ -102,12 +102,13 @@ START_TEST(bias_is_rounded_once)
     ck_assert_double_eq(bias[1], 1518500249.28091806503915);
     ck_assert_double_eq(bias[3], 1518500249.28091806569769);
     evaluation_close(&e);
-    /* Slope 1/2 and a distance of 54 bits: a tie, to even. */
-    const double far[] = {2147483647}, near[] = {0x1p-23, 0x3p-23};
-    grid(&e, "scheme=alibi num_heads=8", near, 2, far, 1);
+    /* Slope 1/2 and a distance of 54 bits: a tie, to even; with one bit more, far below, none. */
+    const double far[] = {2147483647}, near[] = {0x1p-23, 0x3p-23, 0x1.0000000000001p-23};
+    grid(&e, "scheme=alibi num_heads=8", near, 3, far, 1);
     bias = evaluation_run(&e, POSREF_OP_BIAS, "bias", NULL);
     ck_assert_double_eq(bias[0], 0x1.fffffffcp29);
     ck_assert_double_eq(bias[1], 0x1.fffffffbffffep29);
+    ck_assert_double_eq(bias[2], 0x1.fffffffbfffffp29);
     evaluation_close(&e);
 }
 END_TEST

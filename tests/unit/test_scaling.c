@@ -37,6 +37,19 @@ static const struct {
     {QWEN_25, 0, {23, 24, 31, 39, 40},
      {0.0069783058485986634, 0.0053753214907901015, 0.00080295972754523031,
       6.4903943208370288e-05, 4.445698525097307e-05}},
+    /* Ranges past the last pair, [14, 21] and [3, 31] of 16 pairs: hi is cut at r - 1 = 31, not at
+     * r/2 - 1. Mind the step of 1/1000 at lo = 8.9996. All from mpmath. */
+    {"dim=32 scaling=yarn factor=4 original_max_position_embeddings=1000000", 14, {0},
+     {0.000316227766016837933199889, 0.000158774947324903821537984}},
+    {"dim=32 base=10 scaling=yarn factor=4 original_max_position_embeddings=100000 "
+     "beta_fast=10000", 0, {3, 4, 15},
+     {0.649381631576211315128033, 0.547278611122750444312943, 0.0783602061039275193345113}},
+    {"dim=32 base=10 scaling=yarn factor=4 original_max_position_embeddings=100000 "
+     "beta_fast=10000 truncate=false", 0, {3, 4, 15},
+     {0.649381631576211315128033, 0.55063401174191846594428, 0.0787685260532757466495123}},
+    {"dim=32 scaling=yarn factor=4 original_max_position_embeddings=4468.274647766306 "
+     "beta_fast=4 beta_slow=4 truncate=false", 8, {0},
+     {0.01, 0.00393638927633285126628732, 0.000790569415042094832999723}},
 };
 
 /* Correctly rounded inv_freq; borrowed from e. */

@@ -2,6 +2,7 @@
 /* Sinusoidal embeddings: published tables, orders and exponents, the embedding sum, and the two
  * properties that the paper chose them for. */
 #include "eval_fixture.h"
+#include "reference/frequencies.h"
 
 #include <float.h>
 #include <math.h>
@@ -106,6 +107,41 @@ START_TEST(embedding_is_rounded_once)
 }
 END_TEST
 
+/* x + sin or cos, in balls of 512 bits; rope's angles are the same. */
+static double exact_sum(const struct posref_frequencies *of, int channel, double position, double x)
+{
+    struct posref_ball cosine, sine, sum;
+    double out = 0;
+    ck_assert_int_eq(posref_frequencies_cos_sin_ball(&cosine, &sine, of, channel / 2, position,
+                                                     512), POSREF_OK);
+    posref_ball_set_double(&sum, x);
+    posref_ball_add(&sum, &sum, channel % 2 ? &cosine : &sine, 512);
+    ck_assert(posref_ball_round(&out, &sum));
+    return out;
+}
+
+START_TEST(embeddings_of_every_size)
+{
+    struct evaluation e, rope;
+    struct posref_frequencies of;
+    const double at = 257;
+    double x[64];
+    uint64_t seed = 9;
+    for (int c = 0; c < 64; c++) /* 2^-96 ... 2^93 */
+        x[c] = ldexp(next_random(&seed), 3 * (c - 32)) + ldexp(next_random(&seed), -60);
+    evaluation_open(&rope, "dim=64");
+    posref_frequencies_rope(&of, &rope.spec);
+    evaluation_open(&e, "scheme=sinusoidal dim=64");
+    evaluation_positions(&e, &at, 1);
+    evaluation_input(&e, "x", x, 2, (const int64_t[]){1, 64});
+    const double *y = evaluation_run(&e, POSREF_OP_EMBED, "y", NULL);
+    for (int c = 0; c < 64; c++)
+        ck_assert_double_eq(y[c], exact_sum(&of, c, at, x[c]));
+    evaluation_close(&e);
+    evaluation_close(&rope);
+}
+END_TEST
+
 START_TEST(a_shift_is_a_rotation)
 {
     /* PE(p + k) = R(k) PE(p), the same R(k) for every p */
@@ -166,7 +202,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         positions_0_to_3_of_dim_4, orders_and_exponents, same_angles_as_rope,
-        embedding_is_rounded_once, a_shift_is_a_rotation, products_depend_on_the_distance_alone,
+        embedding_is_rounded_once, embeddings_of_every_size, a_shift_is_a_rotation, products_depend_on_the_distance_alone,
         bad_inputs_are_named,
     };
     return RUN_EVALUATIONS("sinusoidal", tests);
