@@ -131,20 +131,34 @@ static bool norm_holds(const struct judge_unit *unit, const struct limits *l,
 }
 
 struct sums {
-    double signed_error, norm_ratio, allowance, extra;
+    double signed_error, norm_ratio, allowance;
     int64_t n;
 };
 
-static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct limits *l)
+/* What the dtype can hold of a golden value. */
+static double nearest(double want, enum posref_dtype dtype)
+{
+    return dtype == POSREF_F64 ? want : posref_widen(posref_narrow(want, dtype), dtype);
+}
+
+/* Errors are counted from the nearest value of the dtype, not from the golden one: golden values
+ * that recur (the cosine of a pair that hardly turns, times an attention factor) would lend an
+ * honest kernel's mean the error of their one common rounding. */
+static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct limits *l,
+                        enum posref_dtype dtype)
 {
     double part = angle_part(unit, l);
     if (!unit->is_pair || unit->scale == 0 || part > 0.125 || isinf(unit->got[0]) ||
         isinf(unit->got[1]))
         return;
-    for (int which = 0; which < 2; which++)
-        sums->signed_error += copysign(1, unit->want[which]) *
-                              (unit->got[which] - unit->want[which]) / (2 * unit->scale);
-    sums->norm_ratio += hypot(unit->got[0], unit->got[1]) / unit->scale - 1;
+    double want[2];
+    for (int which = 0; which < 2; which++) {
+        want[which] = nearest(unit->want[which], dtype);
+        sums->signed_error += copysign(1, unit->want[which]) * (unit->got[which] - want[which]) /
+                              (2 * unit->scale);
+    }
+    sums->norm_ratio +=
+        (hypot(unit->got[0], unit->got[1]) - hypot(want[0], want[1])) / unit->scale;
     sums->allowance += part;
     sums->n++;
 }
@@ -173,7 +187,7 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
                 return POSREF_BREACH_ELEMENT;
         if (!norm_holds(unit, l, c->dtype))
             breach = POSREF_BREACH_NORM;
-        add_to_sums(&sums, unit, l);
+        add_to_sums(&sums, unit, l, c->dtype);
     }
     if (breach != POSREF_BREACH_NONE || sums.n == 0)
         return breach;
@@ -265,7 +279,7 @@ static void measure(struct posref_judgement *out, const struct judge_case *c,
         }
         out->n_compared++;
         out->n_judged += unit->moves && largest <= 0.125;
-        add_to_sums(&sums, unit, &l);
+        add_to_sums(&sums, unit, &l, c->dtype);
     }
     if (!c->copies_hold)
         name_worst(out, c, &c->broken_copy, 0, HUGE_VAL);
