@@ -74,5 +74,18 @@ if "$rules" vectors/a.c vectors/cmd_a.c; then
 else
     failed=$((failed + 1))
 fi
+
+# A large file that git keeps, in a checkout of its own. Where there is no git, nothing is kept.
+if command -v git >/dev/null; then
+    git init -q large
+    head -c 1048577 /dev/zero >large/golden.db
+    git -C large add golden.db
+    if output=$(cd large && "$rules") || ! grep -q 'golden.db: 1048577 bytes' <<<"$output"; then
+        printf 'a tracked database is not found\n%s\n' "$output"
+        failed=$((failed + 1))
+    else
+        passed=$((passed + 1))
+    fi
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -202,6 +202,17 @@ sub project_files {
     return sort @files;
 }
 
+# What git keeps is source: a database or another output that strayed in would stay for ever.
+my $MAX_TRACKED_BYTES = 1 << 20;
+sub check_tracked {
+    for my $file (split /\0/, `git ls-files -z 2>/dev/null`) {
+        my $size = -s $file // 0;
+        finding($file, "$size bytes; git keeps sources, $MAX_TRACKED_BYTES bytes at most")
+            if $size > $MAX_TRACKED_BYTES;
+    }
+}
+
+check_tracked() unless @ARGV;
 my @files = @ARGV ? @ARGV : project_files();
 check_file($_) for @files;
 printf "lint-rules: %d files, %d findings, %d warnings\n", scalar @files, $n_errors, $n_warnings;
