@@ -207,8 +207,10 @@ bool posref_op_applies(enum posref_op op, const struct posref_spec *spec);
 /* Evaluates `op` of a completed spec. Inputs by name (F64): positions [n] (or [n_axes, n]),
  * q_positions and k_positions for biases (default: positions), x, logits. Unknown input names and
  * wrong shapes are POSREF_BAD_INPUT with the tensor's name. Output data come from the arena and
- * live as long as it does. Outputs are correctly rounded; weights (softmax) within 2^-60 of the
- * sum of |terms| where correct rounding is not decided. *out is untouched on failure. */
+ * live as long as it does. Elements of inputs must be finite, |position| at most
+ * POSREF_MAX_POSITION; position -0 is position 0. Outputs are correctly rounded, weights (softmax)
+ * too; an exact zero is +0 unless every term of its sum is -0. direction=inverse turns x by the
+ * negative angle; cos and sin stay those of the positive one. *out is untouched on failure. */
 POSREF_MUST_USE enum posref_status
 posref_eval(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
             const struct posref_tensors *in, const struct posref_arena *arena,

@@ -202,8 +202,8 @@ int main(void)
 {
     const TTest *const tests[] = {
         positions_0_to_3_of_dim_4, orders_and_exponents, same_angles_as_rope,
-        embedding_is_rounded_once, embeddings_of_every_size, a_shift_is_a_rotation, products_depend_on_the_distance_alone,
-        bad_inputs_are_named,
+        embedding_is_rounded_once, embeddings_of_every_size, a_shift_is_a_rotation,
+        products_depend_on_the_distance_alone, bad_inputs_are_named,
     };
     return RUN_EVALUATIONS("sinusoidal", tests);
 }
