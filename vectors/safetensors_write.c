@@ -33,23 +33,9 @@ static int by_layout(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void add_string(struct posref_buffer *out, const char *text)
-{
-    posref_buffer_text(out, "\"");
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            posref_buffer_printf(out, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
-            posref_buffer_printf(out, "\\u%04x", (unsigned)*c);
-        else
-            posref_buffer_add(out, c, 1);
-    }
-    posref_buffer_text(out, "\"");
-}
-
 static void add_entry(struct posref_buffer *out, const struct posref_tensor *tensor, size_t begin)
 {
-    add_string(out, tensor->name);
+    posref_buffer_json_string(out, tensor->name);
     posref_buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", type_name(tensor->dtype));
     for (int axis = 0; axis < tensor->rank; axis++)
         posref_buffer_printf(out, "%s%lld", axis > 0 ? "," : "", (long long)tensor->shape[axis]);
@@ -66,9 +52,9 @@ static void add_header(struct posref_buffer *out, const struct posref_tensor *co
         posref_buffer_text(out, "\"__metadata__\":{");
         for (size_t i = 0; metadata[i]; i += 2) {
             posref_buffer_text(out, i > 0 ? "," : "");
-            add_string(out, metadata[i]);
+            posref_buffer_json_string(out, metadata[i]);
             posref_buffer_text(out, ":");
-            add_string(out, metadata[i + 1]);
+            posref_buffer_json_string(out, metadata[i + 1]);
         }
         posref_buffer_text(out, "}");
         separator = ",";
