@@ -131,15 +131,17 @@ vectors: $(BUILD)/posref ## write the golden database of core to build/core.db
 INSTALL_BIN = $(BUILD)/posref
 INSTALL_INCLUDE = harness/posref_plugin.h
 INSTALL_SCHEMA = $(wildcard schema/*)
-INSTALL_DOC = README.md LICENSE $(wildcard docs/*.md)
+INSTALL_DOCS = $(wildcard docs/*.md)
 DEST = $(DESTDIR)$(PREFIX)
 
 install: all ## install the program, the plugin header, schemas and documents (PREFIX, DESTDIR)
-	install -d $(DEST)/bin $(DEST)/include $(DEST)/share/posref/schema $(DEST)/share/doc/posref
+	install -d $(DEST)/bin $(DEST)/include $(DEST)/share/posref/schema \
+	    $(DEST)/share/doc/posref/docs
 	install -m 755 $(INSTALL_BIN) $(DEST)/bin/
 	install -m 644 $(INSTALL_INCLUDE) $(DEST)/include/
 	install -m 644 $(INSTALL_SCHEMA) $(DEST)/share/posref/schema/
-	install -m 644 $(INSTALL_DOC) $(DEST)/share/doc/posref/
+	install -m 644 README.md LICENSE $(DEST)/share/doc/posref/
+	install -m 644 $(INSTALL_DOCS) $(DEST)/share/doc/posref/docs/
 
 uninstall: ## remove what install put there
 	rm -f $(DEST)/bin/posref $(DEST)/include/posref_plugin.h
