@@ -13,7 +13,8 @@ struct judge_frequency {
 };
 
 /* Fills frequency i of a rope or sinusoidal spec. */
-void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i);
+void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec,
+                                 int i);
 
 /* The attention factor is not 1. */
 bool posref_judge_has_magnitude(const struct posref_spec *spec);

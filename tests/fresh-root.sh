@@ -5,8 +5,9 @@
 #
 #   fresh-root.sh [DIRECTORY]      default: build/fresh; it may grow to 2 GB
 #
-# TARGETS="test" runs other targets instead. Beside the two commands it shows that an ordinary user without sudo gets the one apt-get line,
-# and that a second run, with everything installed, writes only to the checkout and the XDG cache.
+# TARGETS="test" runs other targets instead. Beside the two commands it shows that an ordinary user
+# without sudo gets the one apt-get line, and that a second run, with everything installed, writes
+# only to the checkout and the XDG cache.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)

@@ -166,7 +166,8 @@ START_TEST(honest_kernels_are_not_accused)
                         continue;
                     if (a == ARITHMETIC_LOW && d < 2)
                         continue;
-                    struct posref_judgement j = judge(&f, dtypes[d], (enum arithmetic)a, FAULT_NONE);
+                    struct posref_judgement j =
+                        judge(&f, dtypes[d], (enum arithmetic)a, FAULT_NONE);
                     ck_assert_msg(j.grade <= deserved((enum arithmetic)a, dtypes[d]),
                                   "%s, positions %zu, %s, arithmetic %d: grade %s, %s; "
                                   "pair %d at %.17g: got %.17g want %.17g, %g u, %g limits, "
