@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# posref test on the real ggml: right as it is, at grade recurrence or better in f32; with the other
+# pairing, every vector in which the pairing can matter fails and is named. Skipped (77) where the
+# package cannot be had.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/install.sh" || exit
+export POSREF_GGML_DIR=$here/../../node_modules/@node-llama-cpp/linux-x64/bins/linux-x64
+plugin=$BUILD/plugins/ggml.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# holds STATUS WHAT: counts a check by the status of the command before it.
+holds() {
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+    fi
+}
+
+# lines FILE JQ: how many vector lines of a run satisfy the jq condition.
+lines() { jq -s "[.[] | select(.type == \"vector\") | select($2)] | length" "$1"; }
+
+"$POSREF" generate -o "$work/core.db" || exit
+export POSREF_DB=$work/core.db
+
+# As it is. The counts keep the adapter from passing by declining.
+"$POSREF" test "$plugin" --dtype f32,f16 --report text --report jsonl:"$work/right"
+holds $? 'ggml conforms'
+claimed='.verdict != "unsupported"'
+[ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and .op == \"rotate\"")" -ge 1106 ]
+holds $? 'rotations claimed in f32'
+[ "$(lines "$work/right" "$claimed and .dtype == \"f16\" and .op == \"rotate\"")" -ge 1106 ]
+holds $? 'rotations claimed in f16'
+[ "$(lines "$work/right" "$claimed and .op == \"weights\"")" -ge 78 ]
+holds $? 'softmax weights claimed'
+[ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and
+    ([.grade] | inside([\"exact\", \"float32\", \"recurrence\"]) | not)")" -eq 0 ]
+holds $? 'grade recurrence or better in f32'
+# What is declined among rotations is yarn without truncation, and nothing else.
+[ "$(lines "$work/right" '.op == "rotate" and .verdict == "unsupported" and
+    (.why | contains("truncate=true") | not)')" -eq 0 ]
+holds $? 'no other rotation is declined'
+
+# The other pairing. With one pair only, both pairings are the same two channels.
+"$POSREF" list op=rotate rotary_dim=2 | sort >"$work/same"
+"$POSREF" test "$plugin" --dtype f32,f16 --config pairing=swapped \
+    --report jsonl:"$work/swapped" >/dev/null
+[ $? -eq 1 ]
+holds $? 'the swapped pairing does not conform'
+jq -r 'select(.type == "vector" and .op == "rotate" and .verdict == "pass") | .id' \
+    "$work/swapped" | sort -u | diff - "$work/same"
+holds $? 'exactly the vectors of one pair pass with the other pairing'
+rotations=$(lines "$work/right" "$claimed and .op == \"rotate\"")
+same=$(($(wc -l <"$work/same") * 2))
+[ "$(lines "$work/swapped" '.verdict == "fail" and ([.fits[]?.fault] | index("pairing"))')" -eq \
+    $((rotations - same)) ]
+holds $? 'every other rotation fails and is named pairing'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
