@@ -50,6 +50,15 @@ static void note_load(struct posref_worker *w, enum posref_load load, const char
     atomic_store(&w->wire->load, (uint32_t)load);
 }
 
+static void note_names(struct posref_worker *w)
+{
+    const struct posref_plugin *plugin = w->plugin;
+    snprintf(w->wire->plugin_name, sizeof w->wire->plugin_name, "%s",
+             plugin->name ? plugin->name : "");
+    snprintf(w->wire->plugin_version, sizeof w->wire->plugin_version, "%s",
+             plugin->version ? plugin->version : "");
+}
+
 static void load_plugin(struct posref_worker *w, const char *path, const char *config)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -71,13 +80,11 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
         return;
     }
     w->plugin = plugin;
-    snprintf(w->wire->plugin_name, sizeof w->wire->plugin_name, "%s",
-             plugin->name ? plugin->name : "");
-    snprintf(w->wire->plugin_version, sizeof w->wire->plugin_version, "%s",
-             plugin->version ? plugin->version : "");
+    note_names(w);
     posref_worker_phase(w, 0, POSREF_PHASE_OPEN);
     char why[POSREF_WIRE_TEXT] = "";
     int32_t status = plugin->open ? plugin->open(&w->state, config, why, sizeof why) : 0;
+    note_names(w); /* an adapter learns its library's version here */
     note_load(w, status == POSREF_PLUGIN_OK ? POSREF_LOAD_READY : POSREF_LOAD_OPEN_FAILED, why);
 }
 
