@@ -23,6 +23,24 @@ static void print_usage(FILE *to)
           "2 usage or bad input; 3 posref itself failed.\n", to);
 }
 
+/* What is still buffered may fail to arrive: then nothing was said, whatever the command found. */
+static int finish(int exit_code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_code;
+    if (exit_code != POSREF_EXIT_BROKEN) /* else the command has said so */
+        fputs("posref: stdout: not everything could be written\n", stderr);
+    return POSREF_EXIT_BROKEN;
+}
+
+static int no_such_command(const char *name)
+{
+    struct posref_error err;
+    (void)posref_fail(&err, POSREF_BAD_INPUT, name, "no such command; posref --help lists them");
+    fprintf(stderr, "posref: %s: %s\n", err.key, err.text);
+    return POSREF_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -32,14 +50,13 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_usage(stdout);
-        return POSREF_EXIT_OK;
+        return finish(POSREF_EXIT_OK);
     }
     if (strcmp(argv[1], POSREF_WORKER_ARGUMENT) == 0) /* posref test starts itself so */
         return posref_worker_main(argc - 1, argv + 1);
     for (size_t room = 0; room < sizeof room_commands / sizeof *room_commands; room++)
         for (const struct posref_command *c = room_commands[room]; c->name; c++)
             if (strcmp(argv[1], c->name) == 0)
-                return c->run(argc - 1, argv + 1);
-    fprintf(stderr, "posref: %s: no such command; posref --help lists them\n", argv[1]);
-    return POSREF_EXIT_USAGE;
+                return finish(c->run(argc - 1, argv + 1));
+    return no_such_command(argv[1]);
 }

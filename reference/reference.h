@@ -29,7 +29,8 @@ enum posref_status {
 #define POSREF_MUST_USE __attribute__((warn_unused_result))
 
 /* Caller-owned. Filled on any status but POSREF_OK, untouched otherwise. `key` is the parameter,
- * tensor or file at fault ("" when none); `text` is one line without the key, for people. */
+ * tensor or file at fault ("" when none); `text` is one line without the key, for people. Both are
+ * UTF-8 without control characters: posref_fail puts ? for each byte that is not. */
 struct posref_error {
     char key[64];
     char text[256];

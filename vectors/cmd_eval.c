@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* posref eval KEY=VALUE...: evaluates one encoding; JSON on stdout. */
 #include "vectors/commands.h"
+#include "vectors/request.h"
 #include "vectors/safetensors.h"
 
 #include <stdlib.h>
@@ -36,6 +37,22 @@ static void print_help(void)
            POSREF_MAX_POSITIONS, POSREF_MAX_DIM, POSREF_MAX_HEADS, POSREF_MAX_OUTPUT_ELEMENTS);
 }
 
+/* KEY=@FILE: a tensor from a file. A field of the spec is no tensor. */
+static enum posref_status add_file(struct posref_request *request, const char *key,
+                                   const char *reference, const struct posref_arena *arena,
+                                   struct posref_error *err)
+{
+    struct posref_tensor tensor;
+    if (posref_field_find(key) >= 0 || strcmp(key, "op") == 0)
+        return posref_fail(err, POSREF_BAD_INPUT, key, "is no tensor, and takes no @FILE");
+    if (!posref_input_known(key))
+        return posref_unknown_key(key, err);
+    if (reference[0] == '\0' || reference[0] == ':')
+        return posref_fail(err, POSREF_BAD_INPUT, key, "no file is named after @");
+    enum posref_status status = posref_safetensors_read_input(&tensor, key, reference, arena, err);
+    return status == POSREF_OK ? posref_request_add(request, &tensor, err) : status;
+}
+
 static enum posref_status set_argument(struct posref_request *request, char *argument,
                                        const struct posref_arena *arena, struct posref_error *err)
 {
@@ -45,10 +62,7 @@ static enum posref_status set_argument(struct posref_request *request, char *arg
     *equals = '\0';
     if (equals[1] != '@')
         return posref_request_set(request, argument, equals + 1, arena, err);
-    struct posref_tensor tensor;
-    enum posref_status status =
-        posref_safetensors_read_input(&tensor, argument, equals + 2, arena, err);
-    return status == POSREF_OK ? posref_request_add(request, &tensor, err) : status;
+    return add_file(request, argument, equals + 2, arena, err);
 }
 
 static enum posref_status answer(struct posref_buffer *out, int argc, char **argv,

@@ -38,9 +38,13 @@ int posref_write_out(const char *command, const struct posref_buffer *out)
 
 int posref_cmd_version(int argc, char **argv)
 {
+    struct posref_error err;
     if (posref_wants_help(argc, argv))
         puts("usage: posref version\n\nPrints the program's version.\n\n"
              "Example:\n  posref version");
+    else if (argc > 1)
+        return posref_report_error(
+            "version", posref_fail(&err, POSREF_BAD_INPUT, argv[1], "version takes nothing"), &err);
     else
         puts("posref " POSREF_VERSION);
     return POSREF_EXIT_OK;

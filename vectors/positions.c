@@ -7,6 +7,7 @@
 
 #define MAX_AXES 4
 #define MAX_WORD 96
+#define BITS "bits:" /* the prefix of a number's bits: its colon separates no axes */
 
 /* Positions as they are read, token after token: value[token * n_axes + axis]. */
 struct gather {
@@ -70,7 +71,7 @@ static int read_axes(double token[MAX_AXES], char *word, const char *key, struct
 {
     int n = 0;
     for (char *colon = word; colon; word = colon + 1) {
-        colon = strchr(word, ':');
+        colon = strchr(word + (strncmp(word, BITS, strlen(BITS)) == 0 ? strlen(BITS) : 0), ':');
         if (colon)
             *colon = '\0';
         if (n == MAX_AXES) {

@@ -33,6 +33,11 @@ succeeds eval dim=8
 says '.spec.scheme == "rope" and .spec.pairing == "half" and (.outputs | keys | length) == 2'
 succeeds eval dim=8 positions=0..60/4
 says '.outputs.cos.shape == [16, 4]'
+succeeds eval dim=2 positions=3ff0000000000000,bits:4000000000000000,bits:3ff8000000000000 op=table
+cp "$work/out" "$work/first"
+succeeds eval dim=2 positions=1,2,0x1.8p0 op=table
+same "$(cmp "$work/first" "$work/out" 2>&1)" '' 'positions as bits'
+refuses 'n_axes' eval dim=2 positions=bits:3ff0000000000000:bits:4000000000000000
 succeeds eval dim=8 positions=0,1 op=table
 says '.outputs | keys == ["cos", "sin"]'
 succeeds eval scheme=sinusoidal dim=4 positions=0..3
@@ -61,7 +66,10 @@ same "$(cmp "$work/flat" "$work/out" 2>&1)" '' 'x from a file'
 succeeds eval dim=4 positions=0,5 "x=@$work/x.safetensors:x"
 refuses 'z' eval dim=4 positions=0,5 "x=@$work/x.safetensors:z"
 refuses 'No such file' eval dim=4 positions=0,5 "x=@$work/none.safetensors"
-refuses 'dmi' eval "dmi=@$work/x.safetensors"
+refuses 'dmi: unknown key; did you mean dim?' eval "dmi=@$work/x.safetensors"
+refuses 'dim: is no tensor' eval "dim=@$work/x.safetensors"
+refuses 'op: is no tensor' eval dim=4 "op=@$work/x.safetensors"
+refuses 'x: no file' eval dim=4 positions=0 x=@
 
 # Bad input: one line that names the key.
 refuses 'dim: ' eval
@@ -94,6 +102,22 @@ refuses 'dim' eval dim
 refuses 'op: ' eval dim=2 op=turn
 refuses '' eval ''
 refuses '=4' eval =4
+
+# Whatever is quoted, an error stays one line of text.
+refuses '4?5' eval $'dim=4\n5'
+refuses 'd?m' eval $'d\tm=4'
+refuses '?[31m' eval $'\e[31mdim=4'
+refuses '?' eval $'dim=\xff'
+refuses "$(printf '%039d' 0)?'" eval "pairing=$(printf '%039d' 0)é" dim=4
+refuses 'nope?x: no such command' $'nope\nx'
+refuses 'x: ' version x
+
+# Output that does not arrive is no success.
+for arguments in 'eval dim=4' 'eval --help' version --help 'generate --cases'; do
+    # shellcheck disable=SC2086
+    "$POSREF" $arguments >/dev/full 2>"$work/err"
+    same "$? $(wc -l <"$work/err")" '3 1' "posref $arguments on a full device"
+done
 
 help_example eval
 finish
