@@ -2,6 +2,7 @@
 /* posref verify: checks a database against the published digests, from the bits of its tensors. */
 #include "vectors/canonical.h"
 #include "vectors/commands.h"
+#include "vectors/db.h"
 #include "vectors/embedded.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static void print_help(void)
          "\n"
          "Recomputes the digest of every suite from the tensors in the database and compares it\n"
          "with the digest published with this program and the one in the database; checks that\n"
-         "the stored JSON says the same as the tensors. Exit 1 when anything differs.\n"
+         "the stored JSON, and what filters search, say the same as the vectors. Exit 1 when\n"
+         "anything differs.\n"
          "\n"
          "Example:\n"
          "  posref verify --db smoke.db");
@@ -23,6 +25,7 @@ static void print_help(void)
 
 struct check {
     struct posref_db *db;
+    struct posref_db_check lookups;
     struct posref_suite_info info[MAX_SUITES];
     size_t n_suites;
     struct posref_sha256 sha[MAX_SUITES];
@@ -76,6 +79,12 @@ static bool check_vector(void *ctx, const struct posref_vector *vector)
         check->n_vectors[rank]++;
     }
     check_documents(check, vector);
+    bool good = true;
+    if (check->status == POSREF_OK)
+        check->status =
+            posref_db_check_vector(&check->lookups, &good, vector, digest, &check->err);
+    if (!good)
+        differs(check, vector->id, "what filters search is not what the vector says");
     return check->status == POSREF_OK && !check->text.failed;
 }
 
@@ -118,7 +127,14 @@ static enum posref_status check_all(struct check *check)
     status = posref_db_each(check->db, NULL, NULL, NULL, -1, check_vector, check, &check->err);
     if (status == POSREF_OK && check->text.failed)
         status = posref_fail(&check->err, POSREF_NO_MEMORY, "", "no memory");
-    return status == POSREF_OK ? check->status : status;
+    if (status == POSREF_OK)
+        status = check->status;
+    char what[256] = "";
+    if (status == POSREF_OK)
+        status = posref_db_check_whole(&check->lookups, what, sizeof what, &check->err);
+    if (status == POSREF_OK && what[0])
+        differs(check, "the database", what);
+    return status;
 }
 
 int posref_cmd_verify(int argc, char **argv)
@@ -137,10 +153,12 @@ int posref_cmd_verify(int argc, char **argv)
     if (status == POSREF_OK)
         status = posref_db_open_progress(&check.db, path, posref_progress_terminal, NULL,
                                          &check.err);
+    check.lookups.db = check.db;
     if (status == POSREF_OK)
         status = check_all(&check);
     for (size_t i = 0; i < check.n_suites && status == POSREF_OK; i++)
         judge_suite(&check, i);
+    posref_db_check_clear(&check.lookups);
     posref_db_close(check.db);
     posref_buffer_clear(&check.text);
     if (status != POSREF_OK)

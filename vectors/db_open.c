@@ -14,7 +14,8 @@
 enum posref_status posref_db_fail(struct posref_db *db, struct posref_error *err)
 {
     int code = sqlite3_errcode(db->sqlite);
-    bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    /* Our SQL is fixed: an error in it means tables that are not ours. */
+    bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR;
     return posref_fail(err, damaged ? POSREF_BAD_INPUT : POSREF_IO, db->tail, "%s",
                        sqlite3_errmsg(db->sqlite));
 }

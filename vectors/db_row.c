@@ -19,16 +19,18 @@ static const char *column_text(sqlite3_stmt *row, int column, const struct posre
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* "4,2,128"; "" is a scalar. */
+/* "4,2,128"; "" is a scalar. The product stays below the limit, so that it can be formed. */
 static bool parse_shape(struct posref_tensor *tensor, const char *text)
 {
+    int64_t count = 1;
     while (*text) {
         char *end;
         long long size = strtoll(text, &end, 10);
-        if (end == text || size < 1 || size > POSREF_MAX_OUTPUT_ELEMENTS ||
+        if (end == text || size < 1 || size > POSREF_MAX_OUTPUT_ELEMENTS / count ||
             tensor->rank == POSREF_MAX_RANK || (*end && *end != ','))
             return false;
         tensor->shape[tensor->rank++] = size;
+        count *= size;
         text = end + (*end == ',');
     }
     return true;

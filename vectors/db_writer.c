@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a new database: one transaction, rows in the order of ids. */
+#include "vectors/db.h"
 #include "vectors/embedded.h"
 #include "vectors/make.h"
 #include "vectors/stored.h"
@@ -72,37 +73,14 @@ static void bind_text(sqlite3_stmt *insert, int place, const char *text)
     sqlite3_bind_text(insert, place, text, -1, SQLITE_STATIC);
 }
 
-static bool add_attribute(struct posref_writer *writer, const char *key, const char *value,
-                          size_t length)
+static bool add_attribute(void *ctx, const char *key, const char *value, size_t length)
 {
+    struct posref_writer *writer = ctx;
     sqlite3_stmt *insert = writer->insert[INSERT_ATTRIBUTE];
     bind_text(insert, 1, key);
     sqlite3_bind_text(insert, 2, value, (int)length, SQLITE_STATIC);
     sqlite3_bind_int64(insert, 3, writer->n);
     return run(insert);
-}
-
-/* KEY=VALUE words of the spec, the op, and the flags. */
-static bool add_attributes(struct posref_writer *writer, const struct posref_case *item)
-{
-    char key[64];
-    bool good = add_attribute(writer, "op", item->op, strlen(item->op));
-    for (const char *at = item->spec; *at && good;) {
-        size_t word = strcspn(at, " "), name = strcspn(at, "=");
-        good = name < word && name < sizeof key;
-        if (!good)
-            break;
-        memcpy(key, at, name);
-        key[name] = '\0';
-        good = add_attribute(writer, key, at + name + 1, word - name - 1);
-        at += word + (at[word] == ' ');
-    }
-    for (const char *at = item->flags; *at && good;) {
-        size_t word = strcspn(at, " ");
-        good = add_attribute(writer, "flag", at, word);
-        at += word + (at[word] == ' ');
-    }
-    return good;
 }
 
 /* The blob is little-endian. On a big-endian machine the elements are turned round. */
@@ -168,7 +146,8 @@ enum posref_status posref_writer_add(struct posref_writer *writer, const struct 
     sqlite3_bind_int(insert, 3, item->suite);
     for (int i = 0; i < 5; i++)
         bind_text(insert, 4 + i, text[i]);
-    bool good = run(insert) && add_attributes(writer, item);
+    bool good = run(insert) && posref_attributes_each(item->op, item->spec, item->flags,
+                                                      add_attribute, writer);
     const struct posref_tensors *sets[] = {&made->vector.inputs, &made->vector.outputs};
     for (int output = 0; output < 2; output++)
         for (int i = 0; good && i < sets[output]->n; i++)

@@ -39,6 +39,30 @@ sqlite3 "$work/flipped.db" "UPDATE document
 run verify --db "$work/flipped.db"
 same "$status" 1 'verify of changed JSON'
 
+# So is one in what lookups go through: list would pass a vector over.
+for change in "UPDATE attribute SET value = 'inverse' WHERE key = 'direction' AND vector = 900" \
+    "DELETE FROM attribute WHERE key = 'flag' AND vector = 900" \
+    "INSERT INTO attribute VALUES ('flag', 'zero-position', 1000000)" \
+    "UPDATE vector SET sha256 = replace(sha256, '1', '2') WHERE n = 900" \
+    "INSERT INTO tensor SELECT 1000000, output, place, name, dtype, shape, data
+        FROM tensor LIMIT 1" \
+    "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage =
+        (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_tensor_1')
+        WHERE name = 'sqlite_autoindex_document_1'"; do
+    cp "$core" "$work/flipped.db"
+    sqlite3 "$work/flipped.db" "$change"
+    run verify --db "$work/flipped.db"
+    same "$((status == 1 || status == 2))" 1 "verify after $change"
+done
+cp "$core" "$work/flipped.db"
+sqlite3 "$work/flipped.db" 'ALTER TABLE vector RENAME COLUMN op TO ip'
+refuses 'flipped.db: no such column' verify --db "$work/flipped.db"
+# A shape whose product overflows to the size of the data.
+cp "$core" "$work/flipped.db"
+sqlite3 "$work/flipped.db" "UPDATE tensor SET data = zeroblob(8),
+    shape = '2352529,971779,10223,6709' WHERE vector = 7 AND output = 1"
+refuses 'a tensor is damaged' verify --db "$work/flipped.db"
+
 # list
 succeeds list --db "$core"
 sort -c "$work/out" && ok
