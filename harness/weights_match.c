@@ -194,24 +194,60 @@ static void describe_none(struct posref_weights_pair *pair, const struct posref_
         describe_heads(pair, rows);
 }
 
-/* Across types the candidates saw the leading columns only: now all of them. */
-static void verify(struct posref_weights_pair *pair, const struct posref_weights_rows *rows)
+static void drop(struct posref_weights_pair *pair, int number)
 {
-    struct placed placed;
-    if (rows->old_hash || pair->candidate < 0 || !candidate(&placed, pair, pair->candidate))
-        return;
-    int64_t bad = posref_weights_rows_verify(rows, source_row, &placed, &pair->worst_error);
-    pair->exact = pair->worst_error == 0;
-    if (bad < 0)
-        return;
-    memset(pair->fits, 0, sizeof pair->fits);
+    pair->fits[number / 64] &= ~(UINT64_C(1) << (number % 64));
+}
+
+/* Nothing that fits the leading columns fits the others: `bad` is where the simplest one fails. */
+static void later_columns_differ(struct posref_weights_pair *pair,
+                                 const struct posref_weights_rows *rows, int64_t bad, double error)
+{
     pair->candidate = -1;
     pair->mapping = POSREF_MAPPING_NONE;
+    pair->exact = false;
     pair->first_bad_row = bad;
+    pair->worst_error = error;
     pair->rows_found = -1;
     snprintf(pair->detail, sizeof pair->detail,
              "the first %lld columns agree, later ones do not (relative error %.2g)",
-             (long long)rows->columns, pair->worst_error);
+             (long long)rows->columns, error);
+}
+
+/* Across types the candidates saw the leading columns only: now all of them. Where those columns
+ * are alike in many rows several candidates passed, and the later columns decide. */
+static void verify(struct posref_weights_pair *pair, const struct posref_weights_rows *rows)
+{
+    struct placed placed;
+    int64_t bad = -1;
+    double error[POSREF_WEIGHTS_CANDIDATES], bad_error = 0, best = -1;
+    if (rows->old_hash || pair->candidate < 0)
+        return;
+    for (int number = 0; number < POSREF_WEIGHTS_CANDIDATES; number++) {
+        if (!posref_weights_fits(pair, number) || !candidate(&placed, pair, number))
+            continue;
+        int64_t differs = posref_weights_rows_verify(rows, source_row, &placed, &error[number]);
+        if (differs >= 0)
+            drop(pair, number);
+        else if (best < 0 || error[number] < best)
+            best = error[number];
+        if (differs >= 0 && bad < 0) {
+            bad = differs;
+            bad_error = error[number];
+        }
+    }
+    if (best < 0) {
+        later_columns_differ(pair, rows, bad, bad_error);
+        return;
+    }
+    for (int number = POSREF_WEIGHTS_CANDIDATES - 1; number >= 0; number--) {
+        if (posref_weights_fits(pair, number) && error[number] > 1.05 * best)
+            drop(pair, number);
+        if (posref_weights_fits(pair, number))
+            pair->candidate = number;
+    }
+    pair->worst_error = error[pair->candidate];
+    pair->exact = pair->worst_error == 0;
 }
 
 static bool all_equal(const struct posref_weights_rows *rows)
@@ -239,7 +275,8 @@ enum posref_status posref_weights_match(struct posref_weights_pair *pair, double
         return status;
     pair->candidate = -1;
     pair->exact = pair->same_type = rows.old_hash != NULL;
-    pair->uniform = all_equal(&rows);
+    pair->uniform = all_equal(&rows) &&
+                    (rows.old_hash || rows.columns == pair->before->row_elements);
     try_candidates(pair, &rows);
     if (pair->candidate >= 0)
         verify(pair, &rows);

@@ -3,6 +3,7 @@
 #include "harness/weights_rows.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,10 +54,30 @@ static double pair_tolerance(enum posref_stored_type a, enum posref_stored_type 
     return fmax(posref_weights_type_tolerance(a), posref_weights_type_tolerance(b));
 }
 
-/* float16's smallest step: below it a relative error means nothing. */
+/* The error that the smallest step of a type's float16 leaves in one element: below it a relative
+ * error means nothing. A block type multiplies its float16 scale by that many levels (K quants: of
+ * the block's own scale as well), and scales under half a step round to 0. */
+static double type_floor(enum posref_stored_type type)
+{
+    switch (type) {
+    case POSREF_STORED_F16: return 0x1p-24;
+    case POSREF_STORED_Q8_0: return 0x1p-24 * 127;
+    case POSREF_STORED_Q5_0:
+    case POSREF_STORED_Q5_1: return 0x1p-24 * 32;
+    case POSREF_STORED_Q4_0:
+    case POSREF_STORED_Q4_1: return 0x1p-24 * 16;
+    case POSREF_STORED_Q6_K: return 0x1p-24 * 128 * 32;
+    case POSREF_STORED_Q5_K: return 0x1p-24 * 63 * 32;
+    case POSREF_STORED_Q4_K: return 0x1p-24 * 63 * 16;
+    case POSREF_STORED_Q3_K: return 0x1p-24 * 32 * 4;
+    case POSREF_STORED_Q2_K: return 0x1p-24 * 15 * 4;
+    default: return 0;
+    }
+}
+
 static double pair_floor(enum posref_stored_type a, enum posref_stored_type b)
 {
-    return a == POSREF_STORED_F16 || b == POSREF_STORED_F16 ? 0x1p-24 : 0;
+    return fmax(type_floor(a), type_floor(b));
 }
 
 struct reading {
@@ -156,6 +177,23 @@ void posref_weights_rows_clear(struct posref_weights_rows *rows)
     *rows = (struct posref_weights_rows){0};
 }
 
+/* Not a number on both sides, or the same infinity, is no difference; on one side it is all. */
+static bool finite_squares(double *distance, double *size_new, double *size_old, const float *new,
+                           const float *old, double shift, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double a = (double)new[i], b = (double)old[i] + shift;
+        if ((isnan(a) && isnan(b)) || (isinf(a) && a == b))
+            continue;
+        if (!isfinite(a) || !isfinite(b))
+            return false;
+        *distance += (a - b) * (a - b);
+        *size_new += a * a;
+        *size_old += b * b;
+    }
+    return true;
+}
+
 bool posref_weights_rows_equal(const struct posref_weights_rows *rows, int64_t i, int64_t j,
                                double *square_error)
 {
@@ -169,6 +207,11 @@ bool posref_weights_rows_equal(const struct posref_weights_rows *rows, int64_t i
         distance += difference * difference;
         size_a += (double)a[c] * (double)a[c];
         size_b += old * old;
+    }
+    if (!isfinite(distance + size_a + size_b)) {
+        distance = size_a = size_b = 0;
+        if (!finite_squares(&distance, &size_a, &size_b, a, b, rows->shift, rows->columns))
+            return false;
     }
     if (square_error)
         *square_error += distance;
@@ -212,13 +255,23 @@ double posref_weights_row_error(bool *within, const struct posref_stored *old_te
 {
     float a[CHUNK], b[CHUNK];
     double distance = 0, size_a = 0, size_b = 0;
+    *within = false;
     for (int64_t at = 0; at < n_elements; at += CHUNK) {
         int64_t n = n_elements - at < CHUNK ? n_elements - at : CHUNK;
         posref_decode(a, new_tensor->type, new_row + at / new_tensor->block_elements *
                       new_tensor->block_bytes, n);
         posref_decode(b, old_tensor->type, old_row + at / old_tensor->block_elements *
                       old_tensor->block_bytes, n);
-        add_squares(&distance, &size_a, &size_b, a, b, (float)shift, n);
+        double d = 0, sa = 0, sb = 0;
+        add_squares(&d, &sa, &sb, a, b, (float)shift, n);
+        if (!isfinite(d + sa + sb)) {
+            d = sa = sb = 0;
+            if (!finite_squares(&d, &sa, &sb, a, b, shift, n))
+                return INFINITY;
+        }
+        distance += d;
+        size_a += sa;
+        size_b += sb;
     }
     double tolerance = pair_tolerance(old_tensor->type, new_tensor->type);
     double floor = pair_floor(old_tensor->type, new_tensor->type);
@@ -232,24 +285,28 @@ struct verifying {
     int64_t (*source)(const void *ctx, int64_t i);
     const void *ctx;
     double *worst;   /* one per task */
-    int64_t *bad;    /* one per task; -1: none */
     int64_t per_task;
+    _Atomic int64_t bad; /* the first row known to differ; n: none */
 };
 
+/* Rows behind one that differs are of no interest; those before it still are. */
 static void verify_task(void *ctx, int64_t task)
 {
-    const struct verifying *v = ctx;
+    struct verifying *v = ctx;
     const struct posref_weights_rows *rows = v->rows;
     int64_t end = (task + 1) * v->per_task;
-    v->bad[task] = -1;
-    for (int64_t i = task * v->per_task; i < end && i < rows->n; i++) {
+    for (int64_t i = task * v->per_task; i < end && i < atomic_load(&v->bad); i++) {
         bool within;
         double error = posref_weights_row_error(
             &within, rows->before->tensor, row_data(rows->before, v->source(v->ctx, i)),
             rows->after->tensor, row_data(rows->after, i), rows->before->row_elements, rows->shift);
-        if (!within && v->bad[task] < 0)
-            v->bad[task] = i;
-        v->worst[task] = fmax(v->worst[task], error);
+        v->worst[task] = within ? fmax(v->worst[task], error) : error;
+        if (within)
+            continue;
+        for (int64_t first = atomic_load(&v->bad); i < first;)
+            if (atomic_compare_exchange_weak(&v->bad, &first, i))
+                break;
+        return;
     }
 }
 
@@ -258,22 +315,20 @@ int64_t posref_weights_rows_verify(const struct posref_weights_rows *rows,
                                    double *worst)
 {
     int64_t per_task = TASK_BYTES / (rows->before->row_bytes + rows->after->row_bytes) + 1;
-    int64_t n_tasks = (rows->n + per_task - 1) / per_task, bad = -1;
-    struct verifying v = {rows, source, ctx, calloc((size_t)n_tasks + 1, sizeof(double)),
-                          calloc((size_t)n_tasks + 1, sizeof(int64_t)), per_task};
+    int64_t n_tasks = (rows->n + per_task - 1) / per_task;
+    struct verifying v = {rows, source, ctx, calloc((size_t)n_tasks + 1, sizeof(double)), per_task,
+                          rows->n};
     *worst = 0;
-    if (!v.worst || !v.bad ||
+    if (!v.worst ||
         posref_weights_run(verify_task, &v, n_tasks, rows->n_threads, NULL) != POSREF_OK) {
         free(v.worst);
-        free(v.bad);
         return 0; /* not verified is not equal */
     }
-    for (int64_t task = n_tasks - 1; task >= 0; task--) {
+    int64_t bad = atomic_load(&v.bad);
+    if (bad < rows->n)
+        *worst = v.worst[bad / per_task];
+    for (int64_t task = 0; task < n_tasks && bad == rows->n; task++)
         *worst = fmax(*worst, v.worst[task]);
-        if (v.bad[task] >= 0)
-            bad = v.bad[task];
-    }
     free(v.worst);
-    free(v.bad);
-    return bad;
+    return bad < rows->n ? bad : -1;
 }

@@ -32,13 +32,14 @@ bool posref_weights_rows_equal(const struct posref_weights_rows *rows, int64_t i
                                double *square_error);
 
 /* Compares all columns of new row i with old row source(ctx, i). Returns the first row that
- * differs, or -1; *worst gets the largest relative error. */
+ * differs, or -1; *worst gets the largest relative error, or that row's. */
 int64_t posref_weights_rows_verify(const struct posref_weights_rows *rows,
                                    int64_t (*source)(const void *ctx, int64_t i), const void *ctx,
                                    double *worst);
 
 /* Relative error of a row: root of sum (new - old - shift)^2 over the larger sum of squares;
- * *within says whether it is small enough for the pair's types. */
+ * *within says whether it is small enough for the pair's types. What is not finite must be the same
+ * on both sides: then it counts nothing, else the error is infinite. */
 double posref_weights_row_error(bool *within, const struct posref_stored *old_tensor,
                                 const unsigned char *old_row,
                                 const struct posref_stored *new_tensor,

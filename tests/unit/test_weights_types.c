@@ -4,6 +4,7 @@
 #include "tests/unit/weights_fixture.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,83 @@ START_TEST(similar_rows)
 }
 END_TEST
 
+/* Leading columns that are 0 (pruned inputs) decide nothing: the later ones do. */
+START_TEST(leading_columns_alike)
+{
+    struct made_model hf, gguf;
+    make_both(&hf, &gguf);
+    for (int part = 0; part < 2; part++) {
+        struct made_tensor *t = &hf.tensor[part];
+        for (int64_t i = 0; i < t->rows * HIDDEN; i++)
+            t->value[i] = i % HIDDEN < 256 ? 0 : t->value[i];
+        memcpy(gguf.tensor[part].value, t->value, (size_t)(t->rows * HIDDEN) * sizeof *t->value);
+        gguf.tensor[part].type = POSREF_STORED_Q8_0;
+    }
+    config(LLAMA);
+    made_save_safetensors(&hf, in("m.safetensors"));
+    port_gguf(&gguf);
+    save_gguf(&gguf, "llama");
+    ck_assert_int_eq(compare_paths(in("m.safetensors"), in("m.gguf"), NULL), POSREF_OK);
+    const struct posref_weights_pair *q = pair_of(POSREF_ROLE_Q, POSREF_KIND_WEIGHT);
+    ck_assert_int_eq(q->mapping, POSREF_MAPPING_HALF_TO_INTERLEAVED);
+    ck_assert(!posref_weights_fits(q, 0) && !q->uniform);
+    ck_assert_int_eq(wrong_count(), 0);
+    made_clear(&hf);
+    made_clear(&gguf);
+}
+END_TEST
+
+/* A row under the smallest float16 scale becomes 0 in a block type: no other row, no fault. */
+START_TEST(rows_below_the_smallest_scale)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct made_model hf, gguf;
+        make_both(&hf, &gguf);
+        for (int64_t c = 0; c < HIDDEN; c++) {
+            hf.tensor[0].value[5 * HIDDEN + c] *= 0x1p-26F;
+            gguf.tensor[0].value[5 * HIDDEN + c] *= 0x1p-26F;
+        }
+        config(LLAMA);
+        made_save_safetensors(&hf, in("m.safetensors"));
+        port_gguf(&gguf);
+        gguf.tensor[0].type = gguf.tensor[1].type = types[i];
+        save_gguf(&gguf, "llama");
+        ck_assert_int_eq(compare_paths(in("m.safetensors"), in("m.gguf"), NULL), POSREF_OK);
+        ck_assert_msg(wrong_count() == 0, "%s: %s", posref_stored_def(types[i])->name,
+                      fixture.result.n_findings ? fixture.result.finding[0].summary : "");
+        made_clear(&hf);
+        made_clear(&gguf);
+    }
+}
+END_TEST
+
+/* What is not finite is equal to itself across types, and to nothing else. */
+START_TEST(values_that_are_not_finite)
+{
+    static const float values[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 6; i++) {
+        struct made_model hf, gguf;
+        make_both(&hf, &gguf);
+        for (int part = 0; part < 4; part += 3) {
+            hf.tensor[part].value[300] = hf.tensor[part].value[7] = values[i % 3];
+            gguf.tensor[part].value[300] = i < 3 ? values[i % 3] : 1;
+            gguf.tensor[part].value[7] = values[i % 3];
+        }
+        config(LLAMA);
+        made_save_safetensors(&hf, in("m.safetensors"));
+        port_gguf(&gguf);
+        gguf.tensor[0].type = gguf.tensor[3].type = POSREF_STORED_BF16;
+        save_gguf(&gguf, "llama");
+        ck_assert_int_eq(compare_paths(in("m.safetensors"), in("m.gguf"), NULL), POSREF_OK);
+        ck_assert_int_eq(wrong_count(), i < 3 ? 0 : 1);
+        ck_assert_uint_eq(fixture.result.n_changed, i < 3 ? 0 : 1);
+        ck_assert(i < 3 || finding_of("rows_unexplained"));
+        made_clear(&hf);
+        made_clear(&gguf);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("weights_types");
@@ -176,6 +254,9 @@ int main(void)
     tcase_add_test(cases, within_one_quantised_type);
     tcase_add_test(cases, later_columns_count);
     tcase_add_test(cases, similar_rows);
+    tcase_add_test(cases, leading_columns_alike);
+    tcase_add_test(cases, rows_below_the_smallest_scale);
+    tcase_add_test(cases, values_that_are_not_finite);
     suite_add_tcase(suite, cases);
     return run_suite(suite);
 }
