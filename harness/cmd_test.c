@@ -266,15 +266,22 @@ static bool keep_lines(void *ctx, const char *lines, size_t size_bytes)
     return !a->lines.failed;
 }
 
-static enum posref_status open_reports(struct arguments *a, struct posref_error *err)
+/* One that cannot be opened is an error at the end, when the others are written. */
+static void open_reports(struct arguments *a)
 {
     for (int k = 0; k < a->n_reports; k++) {
         struct target *target = &a->report[k];
         target->file = target->path ? fopen(target->path, "we") : stdout;
-        if (!target->file)
-            return posref_fail(err, POSREF_IO, target->path, "cannot be written");
+        target->failed = target->file == NULL;
     }
-    return POSREF_OK;
+}
+
+static bool write_text(FILE *file, const struct posref_buffer *text)
+{
+    if (text->failed)
+        return false;
+    size_t written = text->length ? fwrite(text->data, 1, text->length, file) : 0;
+    return written == text->length && fflush(file) == 0;
 }
 
 /* Draws the reports; the first that cannot be written is the error, after the others. */
@@ -292,10 +299,7 @@ static enum posref_status write_reports(struct arguments *a, struct posref_error
             posref_report_text(&text, &tally);
         else if (strcmp(target->format, "json") == 0)
             posref_report_json(&text, &tally);
-        target->failed = target->failed || text.failed ||
-                         fwrite(text.data ? text.data : "", 1, text.length, target->file) !=
-                             text.length ||
-                         fflush(target->file) != 0;
+        target->failed = target->failed || !write_text(target->file, &text);
         posref_buffer_clear(&text);
         if (target->failed && status == POSREF_OK)
             status = posref_fail(err, POSREF_IO, target->path ? target->path : "stdout",
@@ -323,7 +327,7 @@ static enum posref_status run(struct arguments *a, int argc, char **argv, int *c
     if (status == POSREF_OK)
         status = settle(a, err);
     if (status == POSREF_OK)
-        status = open_reports(a, err);
+        open_reports(a);
     if (status == POSREF_OK)
         status = posref_test_run(&conforms, &n_judged, &a->options, keep_lines, a, err);
     if (status == POSREF_OK)

@@ -9,6 +9,15 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define MAX_GROUPS 64
+#define MAX_TIMEOUTS 3
+
+/* Timeouts of a group of trials since the last call that came back. */
+struct late {
+    char group[64];
+    int n;
+};
+
 struct posref_runner {
     struct posref_runner_options options;
     struct posref_process process;
@@ -18,6 +27,8 @@ struct posref_runner {
     unsigned n_workers;
     uint64_t *seen; /* hashes of op and shapes that this worker has run already */
     size_t n_seen, seen_capacity;
+    struct late late[MAX_GROUPS];
+    size_t n_late;
     struct posref_batch batch;
 };
 
@@ -225,16 +236,19 @@ static enum posref_wait await(struct posref_runner *r, const struct posref_trial
 static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum posref_wait how)
 {
     struct posref_wire *wire = r->process.wire;
+    bool disturbed = false; /* the last settled case ended the worker itself */
     size_t k = 0;
     for (; k < r->batch.n; k++) {
-        if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) == POSREF_WIRE_NOT_RUN)
+        uint32_t result = atomic_load(&posref_batch_record(&r->batch, wire, k)->result);
+        if (result == POSREF_WIRE_NOT_RUN)
             break;
+        disturbed = result == POSREF_WIRE_DISTURBED;
         posref_batch_read(&trials[k], &r->batch, wire, k);
         remember(r, &trials[k]);
     }
     if (how == POSREF_WAIT_DONE && k == r->batch.n)
         return k;
-    if (k < r->batch.n) {
+    if (k < r->batch.n && !disturbed) {
         trials[k].why[0] = '\0';
         if (how == POSREF_WAIT_DONE) { /* not true: the plugin wrote to our socket */
             trials[k].verdict = POSREF_VERDICT_ERROR;
@@ -248,6 +262,52 @@ static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum 
     posref_process_end(&r->process);
     r->alive = false;
     return k;
+}
+
+/* The group's run of timeouts, or NULL when there are too many groups to count. */
+static struct late *late_of(struct posref_runner *r, const char *group)
+{
+    for (size_t k = 0; k < r->n_late; k++)
+        if (strcmp(r->late[k].group, group) == 0)
+            return &r->late[k];
+    if (r->n_late == MAX_GROUPS)
+        return NULL;
+    struct late *late = &r->late[r->n_late++];
+    snprintf(late->group, sizeof late->group, "%s", group);
+    return late;
+}
+
+static void count_timeouts(struct posref_runner *r, const struct posref_trial *trials, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        bool is_late = trials[k].verdict == POSREF_VERDICT_TIMEOUT;
+        if (!trials[k].group || (!is_late && r->n_late == 0))
+            continue;
+        struct late *late = late_of(r, trials[k].group);
+        if (late)
+            late->n = is_late ? late->n + 1 : 0;
+    }
+}
+
+/* A plugin that hangs in one call of a kind will hang in the next: after some timeouts in a row
+ * the rest of the group is not waited for. */
+static bool is_hopeless(const struct posref_runner *r, const struct posref_trial *trial)
+{
+    for (size_t k = 0; k < r->n_late && trial->group; k++)
+        if (r->late[k].n >= MAX_TIMEOUTS && strcmp(r->late[k].group, trial->group) == 0)
+            return true;
+    return false;
+}
+
+/* true: the trial is settled without being run. */
+static bool give_up(const struct posref_runner *r, struct posref_trial *trial)
+{
+    if (!is_hopeless(r, trial))
+        return false;
+    trial->verdict = POSREF_VERDICT_TIMEOUT;
+    snprintf(trial->why, sizeof trial->why, "not run: the %d calls of %s before it timed out",
+             MAX_TIMEOUTS, trial->group);
+    return true;
 }
 
 static void lose(struct posref_trial *trials, size_t n, const struct posref_trial *lost)
@@ -270,6 +330,10 @@ enum posref_status posref_runner_run(struct posref_runner *r, struct posref_tria
         trials[k].run_ns = 0;
     }
     for (size_t done = 0; done < n;) {
+        if (give_up(r, &trials[done])) {
+            done++;
+            continue;
+        }
         if (!r->alive && r->lost.verdict == POSREF_VERDICT_PASS) {
             enum posref_status status = start(r, err);
             if (status != POSREF_OK)
@@ -279,7 +343,10 @@ enum posref_status posref_runner_run(struct posref_runner *r, struct posref_tria
             lose(trials + done, n - done, &r->lost);
             return POSREF_OK;
         }
-        posref_batch_lay(&r->batch, r->process.wire, trials + done, n - done);
+        size_t ready = done + 1;
+        while (ready < n && !is_hopeless(r, &trials[ready]))
+            ready++;
+        posref_batch_lay(&r->batch, r->process.wire, trials + done, ready - done);
         if (r->batch.n == 0)
             return posref_fail(err, POSREF_INTERNAL, trials[done].op,
                                "a case is larger than the memory shared with the worker");
@@ -288,7 +355,9 @@ enum posref_status posref_runner_run(struct posref_runner *r, struct posref_tria
             how = await(r, trials + done);
         else
             (void)posref_process_wait(&r->process, 1);
-        done += settle(r, trials + done, how);
+        size_t settled = settle(r, trials + done, how);
+        count_timeouts(r, trials + done, settled);
+        done += settled;
     }
     return POSREF_OK;
 }

@@ -20,6 +20,7 @@ struct posref_runner_options {
 struct posref_trial {
     const char *op;
     const char *spec;             /* canonical text */
+    const char *group;            /* trials that hang alike, e.g. by op and scheme; NULL: alone */
     struct posref_tensors in;     /* as handed to the plugin, narrowed already */
     struct posref_tensors out;    /* name, dtype, shape; data is the caller's and gets filled */
     /* PASS means here: it returned, and every output is there and no NaN. What came back is then
@@ -48,7 +49,9 @@ void posref_runner_close(struct posref_runner *runner, enum posref_verdict *verd
 void posref_runner_free(struct posref_runner *runner);
 
 /* Runs the trials, in order, in as few hand-overs as fit; a trial that kills the worker gets its
- * verdict and the rest go on in a fresh one. Fails only when the harness itself cannot go on. */
+ * verdict and the rest go on in a fresh one. After three timeouts in a row in one group, the rest
+ * of the group is given that verdict without being run. Fails only when the harness itself cannot
+ * go on. */
 POSREF_MUST_USE enum posref_status posref_runner_run(struct posref_runner *runner,
                                                      struct posref_trial *trials, size_t n,
                                                      struct posref_error *err);

@@ -34,6 +34,7 @@ struct run {
     enum posref_dtype dtype[CHUNK_VECTORS * POSREF_N_FLOATS];
     size_t of[CHUNK_VECTORS * POSREF_N_FLOATS]; /* the trial's vector */
     size_t n_vectors, n_trials;
+    char group[POSREF_N_SCHEMES][POSREF_N_OPS][POSREF_N_FLOATS][64];
 };
 
 static enum posref_status no_memory(struct posref_error *err)
@@ -128,6 +129,17 @@ static enum posref_status digest_plugin(char out[65], const char *path, struct p
     return POSREF_OK;
 }
 
+static void name_groups(struct run *run)
+{
+    for (int s = 0; s < POSREF_N_SCHEMES; s++)
+        for (int op = 0; op < POSREF_N_OPS; op++)
+            for (int d = 0; d < POSREF_N_FLOATS; d++)
+                snprintf(run->group[s][op][d], sizeof run->group[s][op][d], "%s %s %s",
+                         posref_scheme_info((enum posref_scheme)s)->name,
+                         posref_op_name((enum posref_op)op),
+                         posref_dtype_name((enum posref_dtype)d));
+}
+
 static enum posref_status begin(struct run *run, struct posref_error *err)
 {
     const struct posref_test_options *options = run->options;
@@ -136,6 +148,7 @@ static enum posref_status begin(struct run *run, struct posref_error *err)
                                                  .start_timeout_s = options->start_timeout_s,
                                                  .timeout_s = options->timeout_s};
     char digest[65];
+    name_groups(run);
     enum posref_status status = digest_plugin(digest, options->plugin, err);
     if (status == POSREF_OK)
         status = posref_runner_new(&run->runner, &runner, err);
@@ -183,8 +196,9 @@ static enum posref_status add_trials(struct run *run, const struct posref_vector
             continue;
         run->dtype[run->n_trials] = (enum posref_dtype)d;
         run->of[run->n_trials] = run->n_vectors;
-        status = posref_trial_make(&run->trial[run->n_trials++], vector, spec,
-                                   (enum posref_dtype)d, &arena, err);
+        struct posref_trial *trial = &run->trial[run->n_trials++];
+        status = posref_trial_make(trial, vector, spec, (enum posref_dtype)d, &arena, err);
+        trial->group = run->group[vector->spec.scheme][vector->op][d];
     }
     return status;
 }

@@ -33,7 +33,7 @@ enum posref_load { POSREF_LOAD_NONE, POSREF_LOAD_FAILED, POSREF_LOAD_NO_ENTRY, P
 
 enum posref_wire_result { POSREF_WIRE_NOT_RUN, POSREF_WIRE_RETURNED, POSREF_WIRE_DECLINED,
                           POSREF_WIRE_ERROR, POSREF_WIRE_BAD_STATUS, POSREF_WIRE_INPUT_MODIFIED,
-                          POSREF_WIRE_BAD_WRITE, POSREF_WIRE_DIFFERS };
+                          POSREF_WIRE_BAD_WRITE, POSREF_WIRE_DIFFERS, POSREF_WIRE_DISTURBED };
 
 struct posref_wire_tensor {
     char name[32];

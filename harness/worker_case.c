@@ -4,9 +4,11 @@
 
 #include "pattern.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const uint32_t plugin_dtype[POSREF_N_DTYPES] = {
     [POSREF_F64] = POSREF_PLUGIN_F64, [POSREF_F32] = POSREF_PLUGIN_F32,
@@ -122,6 +124,20 @@ static void keep_outputs(struct job *job)
                    job->tensor[i].size_bytes);
 }
 
+/* What a call has done, and what it said. */
+static enum posref_wire_result look_back(struct job *job, int32_t status)
+{
+    enum posref_wire_result result = check_tensors(job);
+    if (result == POSREF_WIRE_RETURNED && fcntl(POSREF_WORKER_FD_SIGNAL, F_GETFD) < 0)
+        result = POSREF_WIRE_DISTURBED;
+    if (result != POSREF_WIRE_RETURNED || status == POSREF_PLUGIN_OK)
+        return result;
+    job->record->bad_offset_bytes = status;
+    return status == POSREF_PLUGIN_UNSUPPORTED ? POSREF_WIRE_DECLINED
+           : status == POSREF_PLUGIN_ERROR     ? POSREF_WIRE_ERROR
+                                               : POSREF_WIRE_BAD_STATUS;
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -137,13 +153,7 @@ static enum posref_wire_result run_once(struct job *job, enum posref_phase phase
     uint64_t start = now_ns();
     int32_t status = w->plugin->run(w->state, &job->call, job->why, sizeof job->why);
     job->record->run_ns += now_ns() - start;
-    enum posref_wire_result result = check_tensors(job);
-    if (result != POSREF_WIRE_RETURNED || status == POSREF_PLUGIN_OK)
-        return result;
-    job->record->bad_offset_bytes = status;
-    return status == POSREF_PLUGIN_UNSUPPORTED ? POSREF_WIRE_DECLINED
-           : status == POSREF_PLUGIN_ERROR     ? POSREF_WIRE_ERROR
-                                               : POSREF_WIRE_BAD_STATUS;
+    return look_back(job, status);
 }
 
 static enum posref_wire_result ask(struct job *job)
@@ -153,13 +163,7 @@ static enum posref_wire_result ask(struct job *job)
         return POSREF_WIRE_RETURNED;
     posref_worker_phase(w, job->index, POSREF_PHASE_SUPPORTS);
     int32_t status = w->plugin->supports(w->state, &job->call, job->why, sizeof job->why);
-    enum posref_wire_result result = check_tensors(job);
-    if (result != POSREF_WIRE_RETURNED || status == POSREF_PLUGIN_OK)
-        return result;
-    job->record->bad_offset_bytes = status;
-    return status == POSREF_PLUGIN_UNSUPPORTED ? POSREF_WIRE_DECLINED
-           : status == POSREF_PLUGIN_ERROR     ? POSREF_WIRE_ERROR
-                                               : POSREF_WIRE_BAD_STATUS;
+    return look_back(job, status);
 }
 
 static enum posref_wire_result run_all(struct job *job)
@@ -176,7 +180,8 @@ static enum posref_wire_result run_all(struct job *job)
     if (result == POSREF_WIRE_RETURNED && same_outputs(job))
         return result;
     if (result == POSREF_WIRE_RETURNED) {
-        lay_tensors(job, POSREF_GUARD_AFTER);
+        keep_outputs(job);
+        lay_tensors(job, POSREF_GUARD_BEFORE);
         result = run_once(job, POSREF_PHASE_REPEAT);
         if (result == POSREF_WIRE_RETURNED)
             return same_outputs(job) ? POSREF_WIRE_RETURNED : POSREF_WIRE_DIFFERS;
@@ -194,4 +199,6 @@ void posref_worker_run(struct posref_worker *w, uint32_t index, struct posref_wi
     job.why[sizeof job.why - 1] = '\0';
     memcpy(c->why, job.why, sizeof c->why);
     atomic_store(&c->result, (uint32_t)result);
+    if (result == POSREF_WIRE_DISTURBED)
+        _exit(0); /* nothing more can be said to the parent, which will start another worker */
 }

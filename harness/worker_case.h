@@ -23,7 +23,7 @@ static inline void posref_worker_phase(struct posref_worker *w, uint32_t index,
 
 /* Runs case `index` and writes its record: once with the tensors just before inaccessible pages
  * and once just after them, so that an access beyond either edge shows. Where the two outputs
- * differ, a third call, placed as the first, tells chance from alignment. */
+ * differ, a third call, placed as the second, tells chance from alignment. */
 void posref_worker_run(struct posref_worker *w, uint32_t index, struct posref_wire_case *c);
 
 #endif

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# posref test survives bad plugins (tests/mutants): each gets its verdict on the one vector where it
+# misbehaves, the verdicts of all others stand, and nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+db=$work/smoke.db
+succeeds generate --suite smoke -o "$db"
+
+# judge MUTANT: all vectors of its kind in f32; the stream in $work/lines, notes in $work/footer.
+judge() {
+    run test "$BUILD/mutants/$1.so" scheme=rope op=rotate scaling=none pairing=half --suite smoke \
+        --dtype f32 --timeout 0.4 --start-timeout 0.5 --db "$db" --report "jsonl:$work/lines"
+    jq -c 'select(.type == "footer")' "$work/lines" >"$work/footer"
+}
+
+# verdicts JQ: a summary of the vector lines, "KEY KEY ...".
+verdicts() {
+    jq -rs "[.[] | select(.type == \"vector\") | $1] | unique | join(\" \")" "$work/lines"
+}
+
+# convicts MUTANT VERDICT [AT [WHY]]: that verdict where dim is 4, pass elsewhere, exit 1.
+convicts() {
+    judge "$1"
+    same "$status" 1 "$1 exits"
+    same "$(verdicts 'select(.id | contains("/d4-")) | .verdict')" "$2" "$1"
+    same "$(verdicts 'select(.id | contains("/d4-") | not) | .verdict')" pass "others of $1"
+    if [ -n "${3:-}" ]; then
+        same "$(verdicts 'select(.at) | "\(.at.tensor)[\(.at.element)]"')" "$3" "place of $1"
+    fi
+    if [ -n "${4:-}" ]; then same "$(verdicts 'select(.why) | .why')" "$4" "why of $1"; fi
+}
+
+convicts null_write crash '' SIGSEGV
+convicts wild_read crash '' SIGSEGV
+convicts overflows_stack crash '' SIGSEGV
+convicts aborts crash '' SIGABRT
+if [ "$(uname -m)" = x86_64 ]; then convicts divides crash '' SIGFPE; fi
+convicts kills_itself crash '' SIGKILL
+convicts exits exited '' 'the plugin ended its process with status 0'
+convicts exits_at_once exited
+convicts loops timeout
+convicts sleeps timeout
+convicts reads_after bad-read 'x[16]'
+convicts reads_before bad-read 'x[-1]'
+convicts writes_after bad-write 'y[16]'
+convicts writes_before bad-write 'y[-1]'
+convicts modifies_input input-modified 'x[0]'
+convicts leaves_unwritten unwritten 'y[15]'
+convicts writes_nan nan 'y[0]'
+convicts returns_error error
+convicts returns_garbage error '' 'returned the unknown status 4711'
+convicts varies nondeterministic 'y[0]'
+convicts closes_descriptors error '' "closed descriptors that are not the plugin's"
+convicts swaps_pairs fail
+same "$(jq -r '.explanations[].summary' "$work/footer")" \
+    'output equals the reference with pairing=interleaved; the spec asks for half' 'swaps_pairs'
+
+# Right ones that do more than they should: they pass, and the report stays whole.
+judge prints
+same "$status" 0 'prints'
+same "$(jq '.printed_bytes > 10000' "$work/footer")" true 'what it printed'
+same "$(jq -r .printed "$work/footer" | head -n 1)" '{"type": "footer", "verdict": "pass"}' text
+judge forks
+same "$status" 0 'forks'
+same "$(pgrep -cx posref-orphan)" 0 'children left behind'
+
+# Opening and closing.
+judge crashes_in_open
+same "$status" 1 'crashes_in_open'
+same "$(verdicts '"\(.verdict): \(.why)"')" 'crash: SIGABRT while it was loaded or opened' 'open'
+judge crashes_in_close
+same "$status" 1 'crashes_in_close'
+same "$(verdicts .verdict)" pass 'verdicts before close'
+same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'crash fail' 'close'
+
+# Files that are no plugin: one line that names the file, exit 2, no report.
+rm -f "$work/lines"
+for pair in "no_entry:posref_plugin_entry" "other_abi:plugin ABI 99" "refuses_to_open:no device"; do
+    refuses "mutants/${pair%%:*}.so: " test "$BUILD/mutants/${pair%%:*}.so" --db "$db" --suite smoke
+    refuses "${pair#*:}" test "$BUILD/mutants/${pair%%:*}.so" --db "$db" --suite smoke
+done
+echo 'no library' >"$work/text.so"
+refuses "$work/text.so: " test "$work/text.so" --db "$db" --suite smoke
+refuses "$work/none.so: " test "$work/none.so" --db "$db" --suite smoke
+refuses "$work: " test "$work" --db "$db" --suite smoke
+
+finish
