@@ -55,7 +55,7 @@ static int print_cases(void)
 
 int posref_cmd_generate(int argc, char **argv)
 {
-    const char *suite = "core", *path = NULL, *threads = NULL;
+    const char *suite = NULL, *path = NULL, *threads = NULL;
     bool cases = false;
     const struct posref_option options[] = {
         {"--suite", &suite, NULL}, {"-o", &path, NULL}, {"-j", &threads, NULL},
@@ -72,12 +72,18 @@ int posref_cmd_generate(int argc, char **argv)
         status = posref_fail(&err, POSREF_BAD_INPUT, argv[1], "not an option of generate");
     if (status == POSREF_OK && threads)
         status = posref_number_parse(&n_threads, threads, "-j", &err);
-    if (status == POSREF_OK && threads && !(n_threads >= 1 && n_threads <= 1024))
+    if (status == POSREF_OK && threads &&
+        !(n_threads >= 1 && n_threads <= 1024 && n_threads == (int)n_threads))
         status = posref_fail(&err, POSREF_BAD_INPUT, "-j", "must be a number of threads");
+    if (status == POSREF_OK && cases && (suite || path || threads))
+        status = posref_fail(&err, POSREF_BAD_INPUT, "--cases",
+                             "prints the cases of every suite, and goes with no other option");
     if (status != POSREF_OK)
         return posref_report_error("generate", status, &err);
     if (cases)
         return print_cases();
+    if (!suite)
+        suite = "core";
     if (!path) {
         snprintf(named, sizeof named, "posref-%.40s.db", suite);
         path = named;

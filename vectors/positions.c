@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_AXES 4
-#define MAX_WORD 96
+#define MAX_WORD 4500 /* MAX_AXES numbers, each as long as posref_number_parse takes */
 #define BITS "bits:" /* the prefix of a number's bits: its colon separates no axes */
 
 /* Positions as they are read, token after token: value[token * n_axes + axis]. */
@@ -34,7 +34,7 @@ static enum posref_status add_token(struct gather *to, const double *token, int 
     return POSREF_OK;
 }
 
-/* A..B or A..B/STEP, both ends included. `word` is cut up. */
+/* A..B or A..B/STEP: each A + i STEP, rounded once, that is not above B. `word` is cut up. */
 static enum posref_status add_range(struct gather *to, char *word, char *dots,
                                     struct posref_error *err)
 {
@@ -59,8 +59,11 @@ static enum posref_status add_range(struct gather *to, char *word, char *dots,
     if (!(n_steps < POSREF_MAX_POSITIONS))
         return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
                            POSREF_MAX_POSITIONS);
-    for (int64_t i = 0; i <= (int64_t)n_steps && status == POSREF_OK; i++) {
-        double position = first + (double)i * step;
+    /* The quotient is rounded, so that the last step is decided by the position itself. */
+    for (int64_t i = 0; i <= (int64_t)n_steps + 1 && status == POSREF_OK; i++) {
+        double position = fma((double)i, step, first);
+        if (position > last)
+            break;
         status = add_token(to, &position, 1, err);
     }
     return status;

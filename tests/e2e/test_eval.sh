@@ -38,6 +38,9 @@ cp "$work/out" "$work/first"
 succeeds eval dim=2 positions=1,2,0x1.8p0 op=table
 same "$(cmp "$work/first" "$work/out" 2>&1)" '' 'positions as bits'
 refuses 'n_axes' eval dim=2 positions=bits:3ff0000000000000:bits:4000000000000000
+long=0.1000000000000000055511151231257827021181583404541015625$(printf '%0900d' 0)
+succeeds eval dim=2 "positions=$long,$long..2/$long" op=table
+says '.outputs.cos.shape == [21, 1]'
 succeeds eval dim=8 positions=0,1 op=table
 says '.outputs | keys == ["cos", "sin"]'
 succeeds eval scheme=sinusoidal dim=4 positions=0..3

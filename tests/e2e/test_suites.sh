@@ -120,6 +120,11 @@ refuses 'suite' generate --suite huge -o "$work/huge.db"
 refuses "$work/no/such" generate -o "$work/no/such"
 refuses "$work" generate -o "$work"
 refuses '-j' generate -j 0
+refuses '-j' generate -j 1.5
+for option in '-o x.db' '--suite smoke' '-j 2'; do
+    # shellcheck disable=SC2086
+    refuses '--cases' generate --cases $option
+done
 refuses 'extra' generate extra
 same "$(find "$work" -maxdepth 1 \( -name 'huge*' -o -name '.*.*' \) | wc -l)" 0 'nothing written'
 
