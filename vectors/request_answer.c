@@ -82,7 +82,8 @@ enum posref_status posref_request_answer(struct posref_buffer *out, struct posre
     struct posref_tensors outputs;
     enum posref_status status = posref_request_complete(request, err);
     if (status == POSREF_OK)
-        status = posref_eval(&outputs, &request->spec, request->op, &request->inputs, arena, err);
+        status = posref_eval_bulk(&outputs, &request->spec, request->op, &request->inputs, arena,
+                                  err);
     if (status != POSREF_OK)
         return status;
     posref_buffer_text(out, "{\"spec\": ");

@@ -158,6 +158,13 @@ void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *t
  * close. For "unknown key" messages. */
 const char *posref_nearest(const char *typed, const char *const *names);
 
+/* posref_eval on all cores where the request is large enough: tables, rotations and embeddings cut
+ * by positions. The same bytes as posref_eval, the same errors. */
+POSREF_MUST_USE enum posref_status
+posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
+                 const struct posref_tensors *in, const struct posref_arena *arena,
+                 struct posref_error *err);
+
 /* ---- vectors and the database ------------------------------------------------------------ */
 
 #define POSREF_MAX_ID 160
