@@ -66,10 +66,11 @@ $(LIBRARY): $(OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+# The dependencies name $(BUILD) itself, so that they hold however it is spelt.
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call step,CC,$<)
-	$(Q)$(CC) $(FLAGS) -c -o $@ $<
+	$(Q)$(CC) $(FLAGS) -MT '$$(BUILD)/$*.o' -c -o $@ $<
 
 $(BUILD)/plugins/%.so: harness/plugins/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
