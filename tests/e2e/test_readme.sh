@@ -9,7 +9,8 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 export POSREF_DB=$work/core.db
 "$POSREF" generate -o "$POSREF_DB"
-"$POSREF" serve --listen 127.0.0.1:0 2>"$work/serve.log" &
+: >"$work/serve.log"
+"$POSREF" serve --listen 127.0.0.1:0 2>>"$work/serve.log" &
 server=$!
 for _ in $(seq 100); do
     address=$(sed -n 's|.*listening on http://||p' "$work/serve.log")
