@@ -13,7 +13,7 @@
  *   scaling linear                  freq_scale = 1 / factor
  *   scaling ntk                     freq_base = base * factor^(r/(r-2)), which ggml leaves to its
  *                                   caller
- *   scaling llama3                  frequency factors, divisors of the angle, as GGUF files hold them
+ *   scaling llama3                  frequency factors, divisors of the angle, as GGUF has them
  *   scaling yarn                    ext_factor = 1. ggml multiplies by 1 + 0.1 ln(factor) of its
  *                                   own accord, so the attention factor is divided by that before
  *                                   it is handed over (llama.cpp does so too). It always rounds the
@@ -89,7 +89,7 @@ static bool is(const char *spec, const char *key, const char *value)
     return posref_plugin_is(spec, key, value);
 }
 
-/* ---- loading ---------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------- */
 
 /* The CPU library that scores best here; one built for other processors scores 0. */
 static void *open_cpu(const char *directory)
@@ -199,7 +199,7 @@ static void ggml_close(void *state)
     free(g);
 }
 
-/* ---- the spec ------------------------------------------------------------------------------------ */
+/* ---- the spec ----------------------------------------------------------------------- */
 
 static int32_t decline(char *why, size_t why_size, const char *text)
 {
@@ -309,7 +309,7 @@ static void llama3_factors(float *out, const struct rope *rope, const char *spec
     }
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------- */
 
 /* A context with room for data_bytes beside the graph, in memory that is kept; NULL: none. */
 static void *begin(struct ggml *g, size_t data_bytes)
@@ -429,7 +429,7 @@ static int32_t run_weights(struct ggml *g, const struct posref_plugin_call *call
     return POSREF_PLUGIN_OK;
 }
 
-/* ---- the plugin ---------------------------------------------------------------------------------------- */
+/* ---- the plugin --------------------------------------------------------------------------- */
 
 static int32_t supports_rope(const struct ggml *g, const struct posref_plugin_call *call, char *why,
                              size_t why_size)
