@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# The plugin in docs/plugin.md compiles without a warning and passes; with a
+# sign turned it fails and is named.
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+db=$work/smoke.db
+succeeds generate --suite smoke -o "$db"
+cp "$root/harness/posref_plugin.h" "$work"
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md" >"$work/mykernel.c"
+commands=$(awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md")
+same "$(grep -c . <<<"$commands")" 2 'commands in plugin.md'
+
+# The two commands as they stand; posref is the one under test.
+build=$(sed -n 1p <<<"$commands") judge=$(sed -n 2p <<<"$commands")
+(cd "$work" && eval "${build/#cc/${CC:-cc} -Wall -Wextra -Werror}") >"$work/log" 2>&1
+same $? 0 "$build: $(cat "$work/log")"
+(cd "$work" && eval "\"\$POSREF\" ${judge#posref } --suite smoke --db $db --report json") \
+    >"$work/out" 2>"$work/err"
+same $? 0 "$judge: $(cat "$work/err")"
+says '.verdict == "pass" and .grade == "float32" and .counts.pass > 5 and .counts.unsupported > 0'
+
+sed -i 's/\* c - x\[i + r/* c + x[i + r/; s/= x\[i\] \* s/= -x[i] * s/' "$work/mykernel.c"
+(cd "$work" && eval "${build/#cc/${CC:-cc}}") && ok
+run test "$work/libmykernel.so" --suite smoke --db "$db" --report json
+same "$status" 1 'signs turned'
+says '.explanations | length > 0 and all(.[]; .fault == "direction")'
+finish
