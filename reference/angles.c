@@ -74,22 +74,28 @@ static size_t table_with_magnitude(double *cos_out, double *sin_out, bool *undec
 }
 
 enum posref_status
-posref_frequencies_table(double *cos_out, double *sin_out, bool *undecided,
+posref_frequencies_table(double *cos_out, double *sin_out, int64_t stride,
                          const struct posref_frequencies *of, int i,
                          const struct posref_turn *turn, const struct posref_magnitude *magnitude,
-                         const double *positions, size_t n)
+                         const double *positions, int64_t n)
 {
+    double cosines[POSREF_TABLE_ROWS], sines[POSREF_TABLE_ROWS];
+    bool undecided[POSREF_TABLE_ROWS];
     size_t left = magnitude->is_one
-                      ? posref_turn_cos_sin(cos_out, sin_out, undecided, turn, positions, n)
-                      : table_with_magnitude(cos_out, sin_out, undecided, turn, magnitude,
-                                             positions, n);
-    for (size_t k = 0; k < n && left > 0; k++) {
+                      ? posref_turn_cos_sin(cosines, sines, undecided, turn, positions, (size_t)n)
+                      : table_with_magnitude(cosines, sines, undecided, turn, magnitude, positions,
+                                             (size_t)n);
+    for (int64_t k = 0; k < n && left > 0; k++) {
         if (!undecided[k])
             continue;
         left--;
-        enum posref_status status = decide(&cos_out[k], &sin_out[k], of, i, positions[k]);
+        enum posref_status status = decide(&cosines[k], &sines[k], of, i, positions[k]);
         if (status != POSREF_OK)
             return status;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        cos_out[k * stride] = cosines[k];
+        sin_out[k * stride] = sines[k];
     }
     return POSREF_OK;
 }

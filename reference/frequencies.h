@@ -48,12 +48,15 @@ posref_frequencies_cos_sin_ball(struct posref_ball *cos_out, struct posref_ball 
                                 const struct posref_frequencies *of, int i, double position,
                                 unsigned prec_bits);
 
-/* n correctly rounded values of magnitude * cos and magnitude * sin of position * theta_i, whose
- * turn is given. undecided is scratch of n. */
+/* Rows of a table that are worked out together: they and what they are written to stay in cache. */
+#define POSREF_TABLE_ROWS 128
+
+/* n <= POSREF_TABLE_ROWS correctly rounded values of magnitude * cos and magnitude * sin of
+ * position * theta_i, whose turn is given, written `stride` elements apart. */
 POSREF_MUST_USE enum posref_status
-posref_frequencies_table(double *cos_out, double *sin_out, bool *undecided,
+posref_frequencies_table(double *cos_out, double *sin_out, int64_t stride,
                          const struct posref_frequencies *of, int i,
                          const struct posref_turn *turn, const struct posref_magnitude *magnitude,
-                         const double *positions, size_t n);
+                         const double *positions, int64_t n);
 
 #endif

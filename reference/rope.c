@@ -59,24 +59,17 @@ static enum posref_status table(struct posref_job *job, const struct posref_plan
         status = posref_job_output(&sines, job, "sin", 2, (const int64_t[]){n, width});
     if (status != POSREF_OK)
         return status;
-    double *column = posref_job_alloc(job, (size_t)n * 2, sizeof *column);
-    bool *undecided = posref_job_alloc(job, (size_t)n, sizeof *undecided);
-    if (!column || !undecided)
-        return POSREF_NO_MEMORY;
-    for (int i = 0; i < plan->n_pairs; i++) {
-        const struct posref_plan_pair *pair = &plan->pair[i];
-        status = posref_frequencies_table(column, column + n, undecided, &plan->of,
-                                          pair->frequency, &plan->turn[pair->frequency],
-                                          &plan->magnitude, positions->value + pair->axis * n,
-                                          (size_t)n);
-        if (status != POSREF_OK)
-            return status;
-        for (int64_t row = 0; row < n; row++) {
-            cosines[row * width + i] = column[row];
-            sines[row * width + i] = column[n + row];
+    for (int64_t row = 0; row < n; row += POSREF_TABLE_ROWS) {
+        const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
+        for (int i = 0; i < plan->n_pairs && status == POSREF_OK; i++) {
+            const struct posref_plan_pair *pair = &plan->pair[i];
+            status = posref_frequencies_table(cosines + row * width + i, sines + row * width + i,
+                                              width, &plan->of, pair->frequency,
+                                              &plan->turn[pair->frequency], &plan->magnitude,
+                                              positions->value + pair->axis * n + row, rows);
         }
     }
-    return POSREF_OK;
+    return status;
 }
 
 static enum posref_status rotate(struct posref_job *job, const struct posref_plan *plan,

@@ -114,25 +114,16 @@ static enum posref_status table(struct posref_job *job, const struct posref_freq
     const int64_t n = positions->n, dim = job->spec->dim;
     double *out;
     enum posref_status status = posref_job_output(&out, job, "table", 2, (const int64_t[]){n, dim});
-    if (status != POSREF_OK)
-        return status;
-    double *column = posref_job_alloc(job, (size_t)n * 2, sizeof *column);
-    bool *undecided = posref_job_alloc(job, (size_t)n, sizeof *undecided);
-    if (!column || !undecided)
-        return POSREF_NO_MEMORY;
-    for (int i = 0; i < dim / 2; i++) {
-        int sine, cosine;
-        channels(&sine, &cosine, job->spec, i);
-        status = posref_frequencies_table(column, column + n, undecided, of, i, &turns[i], &one,
-                                          positions->value, (size_t)n);
-        if (status != POSREF_OK)
-            return status;
-        for (int64_t row = 0; row < n; row++) {
-            out[row * dim + cosine] = column[row];
-            out[row * dim + sine] = column[n + row];
+    for (int64_t row = 0; row < n && status == POSREF_OK; row += POSREF_TABLE_ROWS) {
+        const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
+        for (int i = 0; i < dim / 2 && status == POSREF_OK; i++) {
+            int sine, cosine;
+            channels(&sine, &cosine, job->spec, i);
+            status = posref_frequencies_table(out + row * dim + cosine, out + row * dim + sine, dim,
+                                              of, i, &turns[i], &one, positions->value + row, rows);
         }
     }
-    return POSREF_OK;
+    return status;
 }
 
 static enum posref_status embed(struct posref_job *job, const struct posref_frequencies *of,
