@@ -170,9 +170,8 @@ static void blame(struct posref_trial *trial, enum posref_verdict verdict, uint3
     trial->verdict = verdict;
     if (!tensor)
         return;
-    int64_t size = (int64_t)posref_dtype_size(tensor->dtype);
     trial->tensor = tensor->name;
-    trial->element = offset_bytes >= 0 ? offset_bytes / size : -((-offset_bytes + size - 1) / size);
+    trial->element = posref_wire_element(offset_bytes, tensor->dtype);
 }
 
 void posref_batch_read(struct posref_trial *trial, const struct posref_batch *batch,

@@ -152,8 +152,10 @@ static int spawn(pid_t *pid, const char *program, char *const argv[], int memory
 static bool open_channels(struct posref_process *p, int theirs[2])
 {
     int sockets[2] = {-1, -1}, pipes[2] = {-1, -1};
-    p->memory_fd = lift(memfd_create("posref-batch", MFD_CLOEXEC));
+    p->memory_fd = lift(memfd_create("posref-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    /* Sealed: were the plugin to cut it off, the parent would die of SIGBUS. */
     bool good = p->memory_fd >= 0 && ftruncate(p->memory_fd, POSREF_WIRE_SIZE_BYTES) == 0 &&
+                fcntl(p->memory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
                 socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0 &&
                 pipe2(pipes, O_CLOEXEC) == 0;
     p->signal_fd = lift(sockets[0]);

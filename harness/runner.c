@@ -61,11 +61,9 @@ static void read_fault(struct posref_trial *trial, struct posref_wire *wire)
         return;
     const struct posref_tensor *tensor =
         index < trial->in.n ? &trial->in.item[index] : &trial->out.item[index - trial->in.n];
-    int64_t size = (int64_t)posref_dtype_size(tensor->dtype);
-    int64_t offset = wire->fault_offset_bytes;
     trial->verdict = wire->fault_is_write ? POSREF_VERDICT_BAD_WRITE : POSREF_VERDICT_BAD_READ;
     trial->tensor = tensor->name;
-    trial->element = offset >= 0 ? offset / size : -((-offset + size - 1) / size);
+    trial->element = posref_wire_element(wire->fault_offset_bytes, tensor->dtype);
 }
 
 static enum posref_status check_load(struct posref_runner *r, struct posref_error *err)
@@ -147,7 +145,7 @@ void posref_runner_close(struct posref_runner *r, enum posref_verdict *verdict)
         enum posref_wait how = POSREF_WAIT_DIED;
         if (posref_process_tell(&r->process, POSREF_WIRE_QUIT))
             how = posref_process_wait(&r->process, r->options.start_timeout_s);
-        bool closed = how == POSREF_WAIT_DIED && r->process.wire &&
+        bool closed = how == POSREF_WAIT_DIED && r->process.wire && r->process.wait_status == 0 &&
                       (atomic_load(&r->process.wire->progress) & 0xff) == POSREF_PHASE_CLOSED;
         if (!closed)
             read_death(&end, &r->process, how);

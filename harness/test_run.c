@@ -113,7 +113,8 @@ static enum posref_status choose_vectors(struct run *run, struct posref_error *e
 
 static enum posref_status digest_plugin(char out[65], const char *path, struct posref_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A named pipe without a writer would block a plain open for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat info;
     void *bytes = MAP_FAILED;
     if (fd < 0)

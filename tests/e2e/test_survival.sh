@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# posref test outlives plugins that turn on posref itself, and a run that is broken off.
+. "$(dirname "$0")/lib.sh"
+db=$work/smoke.db
+succeeds generate --suite smoke -o "$db"
+
+# judge MUTANT ARGUMENT...: its verdict where dim is 4 in $verdict, of the others in $others.
+judge() {
+    local mutant=$1
+    shift
+    run test "$BUILD/mutants/$mutant.so" scheme=rope op=rotate scaling=none pairing=half \
+        --suite smoke --dtype f32 --timeout 0.5 --db "$db" --report "jsonl:$work/lines" "$@"
+    verdict=$(verdicts '(.id | contains("/d4-"))')
+    others=$(verdicts '(.id | contains("/d4-") | not)')
+}
+
+# verdicts JQ: of the vectors for which it is true.
+verdicts() {
+    jq -rs "[.[] | select(.type == \"vector\") | select($1) | .verdict] | unique | join(\" \")" \
+        "$work/lines"
+}
+
+judge cuts_memory
+same "$status $verdict $others" '0 pass pass' cuts_memory
+
+# Files that a plain open or a look into the library path would take wrongly.
+mkfifo "$work/pipe.so"
+refuses "pipe.so: is no shared library" test "$work/pipe.so" --db "$db" --suite smoke
+cp "$BUILD/mutants/swaps_pairs.so" "$work/here.so"
+program=$(realpath "$POSREF")
+(cd "$work" && "$program" test here.so dim=4 scaling=none pairing=half op=rotate --dtype f32 \
+    --db "$db" --suite smoke) >"$work/out" 2>"$work/err"
+same $? 1 'a plugin without a directory'
+
+finish
