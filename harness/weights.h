@@ -67,6 +67,7 @@ struct posref_weights_name {
     enum posref_weights_role role;
     enum posref_weights_kind kind;
     enum posref_weights_layout layout; /* of a fused name that tells it; else UNKNOWN */
+    uint64_t block;            /* alike for what lies beside one another: one attention's tensors */
     const char *packing;       /* "GPTQ or AWQ", ...: cannot be read; or NULL */
     char canonical[192];       /* the Hugging Face name (of GGUF names; others as they are) */
 };

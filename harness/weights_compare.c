@@ -175,16 +175,19 @@ static enum posref_status infer_dim(int64_t *dim, const struct posref_weights_pa
     return POSREF_OK;
 }
 
-/* When the head size is unknown and rows have moved, looks for the size that explains them. */
+/* When the head size is unknown and rows have moved, looks for the size that explains them: q's
+ * before k's, which is the one that gets cut by the other's number of heads. */
 static enum posref_status settle_dims(const struct comparing *c, bool *again)
 {
     const struct posref_weights_pair *moved = NULL;
+    size_t n = c->result->n_pairs;
     *again = false;
-    for (size_t i = 0; i < c->result->n_pairs; i++) {
-        const struct posref_weights_pair *pair = &c->result->pair[i];
-        if (pair->before->dims_known || pair->candidate >= 0 || !is_projection(pair->before))
-            continue;
+    for (size_t i = 0; i < 2 * n; i++) {
+        const struct posref_weights_pair *pair = &c->result->pair[i % n];
         int64_t dim;
+        if (pair->before->dims_known || pair->candidate >= 0 || !is_projection(pair->before) ||
+            (pair->before->name.role == POSREF_ROLE_Q) != (i < n))
+            continue;
         moved = moved ? moved : pair;
         enum posref_status status = infer_dim(&dim, pair, c);
         if (status != POSREF_OK)

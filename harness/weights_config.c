@@ -212,8 +212,10 @@ enum posref_status posref_weights_read_config(struct posref_weights_geometry *ou
     posref_mapping_close(&bytes);
     if (!json_is_object(root)) {
         json_decref(root);
+        if (root)
+            return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "not a JSON object");
         return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(path), "line %d: %.160s",
-                           error.line, root ? "not a JSON object" : error.text);
+                           error.line, error.text);
     }
     struct reading r = {.path = path, .err = err, .root = root, .model = find_model(root)};
     status = read_all(&r, &geometry);

@@ -202,5 +202,5 @@ bool posref_weights_find(struct posref_weights_result *result,
         ok = find_twice(result, pair) && find_direction(result, pair) &&
              find_extent(result, pair, before) && find_ambiguity(result, pair);
     return ok && find_kernel(result, after) && find_loader(result, after) &&
-           find_changed(result, before, after);
+           find_changed(result, before, after) && posref_weights_find_gaps(result, before, after);
 }

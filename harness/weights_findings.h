@@ -12,6 +12,10 @@ POSREF_MUST_USE bool posref_weights_find(struct posref_weights_result *result,
 /* Layer by layer: q against k, bias and gains against their weights, layers against each other. */
 POSREF_MUST_USE bool posref_weights_find_layers(struct posref_weights_result *result,
                                                 const struct posref_weights_side *before);
+/* What one side lacks, and what the data cannot decide. */
+POSREF_MUST_USE bool posref_weights_find_gaps(struct posref_weights_result *result,
+                                              const struct posref_weights_side *before,
+                                              const struct posref_weights_side *after);
 
 /* Adds a finding, or a layer (-1: none) to one of the same fault, which keeps its summary. */
 POSREF_MUST_USE bool posref_weights_add_finding(struct posref_weights_result *result,

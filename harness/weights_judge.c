@@ -80,12 +80,13 @@ static bool is_majority(const struct posref_weights_result *result)
     return 2 * with > all;
 }
 
-/* Where the rotary rows are not known, a permuted prefix tells them. */
+/* Where the rotary rows are not known, a permuted prefix tells them. A config that is silent means
+ * the default of its family's code: whole heads, if the family is one we know. */
 static bool prefix_is_news(const struct posref_weights_side *before)
 {
     const struct posref_weights_geometry *g = &before->geometry;
-    return strcmp(g->source, "config.json") != 0 && !g->gguf && g->rotary_dim == 0 &&
-           g->rotary_fraction <= 0;
+    bool told = strcmp(g->source, "config.json") == 0 && g->order != POSREF_ORDER_UNKNOWN;
+    return !told && !g->gguf && g->rotary_dim == 0 && g->rotary_fraction <= 0;
 }
 
 static const char *needed_kernel(const struct posref_weights_result *result,

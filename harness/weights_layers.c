@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings layer by layer: q against k, bias and gains against their weights, and each layer
+/* Findings attention by attention (a layer may hold several: of an encoder and a decoder, of a draft
+ * model): q against k, bias and gains against their weights, and each layer
  * against the mapping that most layers carry. */
 #include "harness/weights_findings.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* The pairs of one attention. */
+struct group {
+    const struct posref_weights_pair *const *pair;
+    size_t n;
+};
 
 struct layer {
     uint64_t q[POSREF_WEIGHTS_WORDS], k[POSREF_WEIGHTS_WORDS]; /* what fits the projections */
@@ -32,15 +40,15 @@ static bool is_base(const struct posref_weights_pair *pair)
 }
 
 /* Adapters may come without their projection: they then speak for it. */
-static void gather(struct layer *out, const struct posref_weights_result *result, int number)
+static void gather(struct layer *out, const struct group *group)
 {
     memset(out, 0xFF, sizeof out->q + sizeof out->k);
     out->q_pair = out->k_pair = NULL;
     out->explained = true;
-    for (size_t i = 0; i < result->n_pairs; i++) {
-        const struct posref_weights_pair *pair = &result->pair[i];
+    for (size_t i = 0; i < group->n; i++) {
+        const struct posref_weights_pair *pair = group->pair[i];
         enum posref_weights_role role = pair->before->name.role;
-        if (pair->before->name.layer != number || role == POSREF_ROLE_V)
+        if (role == POSREF_ROLE_V)
             continue;
         const struct posref_weights_pair **slot = role == POSREF_ROLE_Q ? &out->q_pair
                                                                         : &out->k_pair;
@@ -159,18 +167,17 @@ static bool find_v(struct posref_weights_result *result, const struct posref_wei
                                       pair->before->name.canonical, what);
 }
 
-static bool find_layer(struct posref_weights_result *result, int number, bool unrotated,
-                       bool *consistent)
+static bool find_layer(struct posref_weights_result *result, const struct group *group,
+                       bool unrotated)
 {
     struct layer layer;
-    gather(&layer, result, number);
+    int number = group->pair[0]->before->name.layer;
+    gather(&layer, group);
     if (!layer.q_pair && !layer.k_pair)
         return true;
     bool ok = find_disagreement(result, &layer, number);
-    for (size_t i = 0; i < result->n_pairs && ok; i++) {
-        const struct posref_weights_pair *pair = &result->pair[i];
-        if (pair->before->name.layer != number)
-            continue;
+    for (size_t i = 0; i < group->n && ok; i++) {
+        const struct posref_weights_pair *pair = group->pair[i];
         if (pair->before->name.role == POSREF_ROLE_V)
             ok = find_v(result, pair);
         else if (pair->candidate < 0)
@@ -183,17 +190,47 @@ static bool find_layer(struct posref_weights_result *result, int number, bool un
         ok = find_departure(result, &layer, number);
     bool departs = !unrotated && result->consensus >= 0 && layer.q_pair &&
                    !posref_weights_fits(layer.q_pair, result->consensus);
-    *consistent = *consistent && layer.agrees && !departs;
+    result->consistent = result->consistent && layer.agrees && !departs;
     return ok;
+}
+
+/* By layer and block; within them as they came. */
+static int by_group(const void *left, const void *right)
+{
+    const struct posref_weights_pair *a = *(const struct posref_weights_pair *const *)left;
+    const struct posref_weights_pair *b = *(const struct posref_weights_pair *const *)right;
+    const struct posref_weights_name *m = &a->before->name, *n = &b->before->name;
+    if (m->layer != n->layer)
+        return m->layer < n->layer ? -1 : 1;
+    if (m->block != n->block)
+        return m->block < n->block ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static bool same_group(const struct posref_weights_pair *a, const struct posref_weights_pair *b)
+{
+    return a->before->name.layer == b->before->name.layer &&
+           a->before->name.block == b->before->name.block;
 }
 
 bool posref_weights_find_layers(struct posref_weights_result *result,
                                 const struct posref_weights_side *before)
 {
     bool ok = true;
+    const struct posref_weights_pair **order = calloc(result->n_pairs + 1, sizeof *order);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < result->n_pairs; i++)
+        order[i] = &result->pair[i];
+    qsort(order, result->n_pairs, sizeof *order, by_group);
     result->consistent = true;
-    for (int number = -1; number < POSREF_WEIGHTS_MAX_LAYERS && ok; number++)
-        ok = find_layer(result, number, number >= 0 && before->geometry.no_rope[number],
-                        &result->consistent);
+    for (size_t i = 0, end; i < result->n_pairs && ok; i = end) {
+        for (end = i + 1; end < result->n_pairs && same_group(order[i], order[end]);)
+            end++;
+        int number = order[i]->before->name.layer;
+        ok = find_layer(result, &(struct group){&order[i], end - i},
+                        number >= 0 && before->geometry.no_rope[number]);
+    }
+    free(order);
     return ok;
 }

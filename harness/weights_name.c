@@ -170,6 +170,18 @@ static void canonical_name(struct posref_weights_name *out, const struct compone
                            c->part[i]);
 }
 
+/* What comes before the module's own name, less an adapter's prefix. */
+static uint64_t find_block(const struct components *c, int module)
+{
+    char path[sizeof c->text] = "";
+    size_t length = 0;
+    bool adapter = module > 2 && strcmp(c->part[0], "base_model") == 0 &&
+                   strcmp(c->part[1], "model") == 0;
+    for (int i = adapter ? 2 : 0; i < module; i++)
+        length += (size_t)snprintf(path + length, sizeof path - length, "%s.", c->part[i]);
+    return posref_weights_hash((const unsigned char *)path, (int64_t)length).word[0];
+}
+
 void posref_weights_parse_name(struct posref_weights_name *out, const char *name)
 {
     struct components c;
@@ -192,6 +204,7 @@ void posref_weights_parse_name(struct posref_weights_name *out, const char *name
     out->role = role;
     out->kind = kind;
     out->layout = layout;
+    out->block = find_block(&c, module);
 }
 
 const char *posref_weights_role_name(enum posref_weights_role role)

@@ -172,6 +172,8 @@ enum posref_status posref_weights_write(const struct posref_weights_side *side, 
                                         bool to_half, struct posref_error *err)
 {
     size_t length = strlen(out), room = length + 32;
+    if (length == 0)
+        return posref_fail(err, POSREF_BAD_INPUT, "-o", "empty: where the result goes");
     char *temporary = malloc(room);
     if (!temporary)
         return refuse(out, ENOMEM, POSREF_NO_MEMORY, err);

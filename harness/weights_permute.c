@@ -136,6 +136,27 @@ static enum posref_status check_scales(const struct posref_weights_side *side,
     return POSREF_OK;
 }
 
+/* Of a whole model q and k go together: one whose partner no name tells (a fused k and v, say) would
+ * be left with another order. An adapter may hold either alone. */
+static enum posref_status check_both(const struct posref_weights_side *side,
+                                     struct posref_error *err)
+{
+    const struct posref_weights_part *q = NULL, *k = NULL;
+    for (size_t i = 0; i < side->n_parts; i++) {
+        const struct posref_weights_part *part = &side->part[i];
+        if (part->name.kind != POSREF_KIND_WEIGHT || !moves(part, part->tensor))
+            continue;
+        q = part->name.role == POSREF_ROLE_Q ? part : q;
+        k = part->name.role == POSREF_ROLE_K ? part : k;
+    }
+    if (side->only_one || !q == !k)
+        return POSREF_OK;
+    return bad(side, q ? q->tensor : k->tensor, q ? "no k projection is known by its name: q alone "
+               "would not fit it any more; --tensor permutes one tensor" : "no q projection is "
+               "known by its name: k alone would not fit it any more; --tensor permutes one tensor",
+               err);
+}
+
 static void add_line(struct posref_weights_plan *plan, const struct posref_weights_part *part)
 {
     posref_buffer_printf(&plan->text, "  %s: %s %s, %lld heads of %lld, rows %d to %d of each\n",
@@ -175,7 +196,8 @@ static enum posref_status make_plan(struct posref_weights_plan *plan,
         return posref_fail(err, POSREF_BAD_INPUT,
                            posref_path_tail(side->checkpoint.file[0].path),
                            "holds no q or k projection of a rotary model");
-    return check_scales(side, err);
+    enum posref_status status = check_both(side, err);
+    return status == POSREF_OK ? check_scales(side, err) : status;
 }
 
 enum posref_status posref_weights_permute(struct posref_weights_plan *plan,

@@ -385,6 +385,104 @@ START_TEST(packings_are_named_and_refused)
 }
 END_TEST
 
+/* All rows alike: nothing is decided, and that is said. */
+START_TEST(rows_that_decide_nothing)
+{
+    struct made_model a, b;
+    make(&a, 16);
+    for (int i = 0; i < a.n; i++)
+        for (int64_t j = 0; j < a.tensor[i].rows; j++)
+            memset(&a.tensor[i].value[j * a.tensor[i].columns], 0,
+                   sizeof(float) * (size_t)(a.tensor[i].columns ? a.tensor[i].columns : 1));
+    made_copy(&b, &a);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_ptr_nonnull(finding_of("ambiguous"));
+    ck_assert_int_eq(wrong_count(), 0);
+    made_clear(&a);
+    made_clear(&b);
+}
+END_TEST
+
+/* A bias or gain that the port dropped, or made up; a bias of zeros may go. */
+START_TEST(a_missing_bias_or_gain)
+{
+    static const char *const faults[] = {"bias_missing", "bias_missing", "norm_missing",
+                                         "norm_missing"};
+    for (int part = 2; part < 6; part++)
+        for (int swap = 0; swap < 2; swap++) {
+            struct made_model a, b;
+            make(&a, 16);
+            made_copy(&b, &a);
+            port_all(&b, 16, false, 1);
+            struct made_model *poor = swap ? &a : &b;
+            memcpy(made_find(poor, layer_name(1, parts[part]))->name, "elsewhere", 10);
+            ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+            const struct posref_weights_finding *f = finding_of(faults[part - 2]);
+            ck_assert(f && f->layer[1] && !f->layer[0]);
+            ck_assert_int_eq(wrong_count(), 1);
+            struct made_tensor *full = made_find(swap ? &b : &a, layer_name(1, parts[part]));
+            memset(full->value, 0, (size_t)full->rows * sizeof *full->value);
+            ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+            ck_assert_int_eq(wrong_count(), part < 4 ? 0 : 1);
+            made_clear(&a);
+            made_clear(&b);
+        }
+}
+END_TEST
+
+/* Two attentions of one number: each is judged by its own q and k. */
+START_TEST(two_attentions_of_one_layer)
+{
+    struct made_model a, b;
+    char name[128];
+    make(&a, 16);
+    for (int i = 0, n = a.n; i < n && a.n < 60; i++) {
+        if (!strstr(a.tensor[i].name, "_proj.weight"))
+            continue;
+        snprintf(name, sizeof name, "draft.%s", a.tensor[i].name);
+        made_add(&a, name, a.tensor[i].rows, a.tensor[i].columns);
+    }
+    made_copy(&b, &a);
+    port_all(&b, 16, false, 1);
+    for (int i = 0; i < b.n; i++)
+        if (strncmp(b.tensor[i].name, "draft.", 6) == 0 && !strstr(b.tensor[i].name, "v_proj"))
+            made_port(&b.tensor[i], b.tensor[i].rows / 16, 0, 16, false);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_int_eq(wrong_count(), 0);
+    ck_assert(fixture.result.consistent);
+    snprintf(name, sizeof name, "draft.%s", layer_name(0, "k_proj.weight"));
+    made_port(made_find(&b, name), KV_HEADS, 0, 16, true);
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    const struct posref_weights_finding *f = finding_of("q_k_disagree");
+    ck_assert(f && f->layer[0] && !f->layer[1]);
+    ck_assert_int_eq(wrong_count(), 1);
+    made_clear(&a);
+    made_clear(&b);
+}
+END_TEST
+
+/* Heads of another size than the config's, everywhere: who is wrong is not for the rows to say. */
+START_TEST(a_config_of_another_size)
+{
+    struct made_model a, b;
+    make(&a, 16);
+    made_copy(&b, &a);
+    port_all(&b, 16, false, 1);
+    for (int i = 0; i < a.n; i++) /* gains would tell the size */
+        if (strstr(a.tensor[i].name, "norm")) {
+            snprintf(a.tensor[i].name, sizeof a.tensor[i].name, "other.%d", i);
+            snprintf(b.tensor[i].name, sizeof b.tensor[i].name, "another.%d", i);
+        }
+    const struct posref_weights_options eight = {.n_heads = 24, .n_kv_heads = 4, .head_dim = 8};
+    ck_assert_int_eq(compare_models(&a, &b, &eight), POSREF_OK);
+    ck_assert_ptr_nonnull(finding_of("wrong_head_count"));
+    const struct posref_weights_finding *f = finding_of("ambiguous");
+    ck_assert(f && strstr(f->summary, "heads of 16"));
+    made_clear(&a);
+    made_clear(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("weights");
@@ -403,6 +501,10 @@ int main(void)
     tcase_add_test(cases, head_size_is_inferred_or_asked_for);
     tcase_add_test(cases, different_models_are_refused);
     tcase_add_test(cases, packings_are_named_and_refused);
+    tcase_add_test(cases, rows_that_decide_nothing);
+    tcase_add_test(cases, a_missing_bias_or_gain);
+    tcase_add_test(cases, two_attentions_of_one_layer);
+    tcase_add_test(cases, a_config_of_another_size);
     suite_add_tcase(suite, cases);
     return run_suite(suite);
 }

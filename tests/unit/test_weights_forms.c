@@ -247,6 +247,15 @@ START_TEST(partial_rotation_without_a_config)
     ck_assert_str_eq(fixture.result.kernel_pairing, "interleaved");
     ck_assert(found("rotary_dim_inferred"));
     ck_assert_int_eq(wrong_count(), 0);
+    /* A config that is silent: known is the default of a known family's code only. */
+    config("{\"model_type\":\"brand_new\",\"num_attention_heads\":12,\"num_key_value_heads\":2,"
+           "\"head_dim\":64}");
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert_int_eq(wrong_count(), 0);
+    config("{\"model_type\":\"llama\",\"num_attention_heads\":12,\"num_key_value_heads\":2,"
+           "\"head_dim\":64}");
+    ck_assert_int_eq(compare_models(&a, &b, NULL), POSREF_OK);
+    ck_assert(found("rotary_rows_wrong"));
     made_clear(&a);
     made_clear(&b);
 }

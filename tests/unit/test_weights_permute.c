@@ -231,6 +231,26 @@ START_TEST(what_cannot_be_done_is_refused)
 }
 END_TEST
 
+/* A model whose k hides under a name that tells nothing: q alone is no port. */
+START_TEST(q_without_its_k)
+{
+    struct made_model model;
+    make(&model);
+    made_save_text(in("config.json"), LLAMA);
+    for (int i = 0; i < model.n; i++) {
+        char *k = strstr(model.tensor[i].name, "k_proj");
+        if (k)
+            memcpy(k, "w_kv__", 6);
+    }
+    made_save_safetensors(&model, in("a.safetensors"));
+    ck_assert_int_eq(permute(in("a.safetensors"), in("b.safetensors"), false, false),
+                     POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "q_proj.weight: no k projection"));
+    ck_assert_int_eq(permute(in("a.safetensors"), "", false, false), POSREF_BAD_INPUT);
+    made_clear(&model);
+}
+END_TEST
+
 static const struct { const char *text, *says; } configs[] = {
     {"{\"num_attention_heads\":0}", "num_attention_heads is no positive integer"},
     {"{\"num_attention_heads\":\"12\"}", "num_attention_heads is no positive integer"},
@@ -272,6 +292,7 @@ int main(void)
     tcase_add_test(cases, a_dry_run_writes_nothing);
     tcase_add_test(cases, a_failed_write_leaves_no_trace);
     tcase_add_test(cases, what_cannot_be_done_is_refused);
+    tcase_add_test(cases, q_without_its_k);
     tcase_add_test(cases, configs_that_do_not_fit);
     suite_add_tcase(suite, cases);
     return run_suite(suite);
