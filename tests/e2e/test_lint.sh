@@ -54,6 +54,7 @@ found_c 'malloc\(\): reference' reference/a.c 'void *f(void) { return malloc(1);
 found_c 'a.c:3: tab' vectors/a.c $'\tint a;'
 found_c '106 columns' vectors/a.c "$(printf '/* %0100d */' 0)"
 found_c 'space at the end' vectors/a.c 'int a; '
+found_c 'docs/nowhere.md does not exist' vectors/a.c '/* See docs/nowhere.md. */'
 found_c 'a note to self' vectors/a.c '/* TO''DO: later */'
 echo 'int a;' >vectors/a.c
 found 'SPDX' vectors/a.c

@@ -155,6 +155,9 @@ simple_routes() {
     get /v1/schemes
     has '/v1/schemes: source' "$body" 'arXiv 2104.09864'
     has '/v1/schemes: default' "$(grep '"name": "base"' <<<"$body")" '"default": 10000'
+    jq -r -f tests/e2e/schemes.jq "$dir/body" >"$dir/got"
+    cp docs/schemes.md "$dir/want"
+    same 'docs/schemes.md: make it again with jq -r -f tests/e2e/schemes.jq of /v1/schemes' want got
 }
 
 problem_pages() {

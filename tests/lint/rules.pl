@@ -184,6 +184,10 @@ sub check_file {
         finding($where, 'space at the end of the line') if $lines[$i] =~ /[ \t\r]$/;
         finding($where, length($lines[$i]) . ' columns; 100 is the limit')
             if $is_code && length($lines[$i]) > 100;
+        while ($file !~ m{^tests/(lint|e2e/test_lint)} &&
+            $lines[$i] =~ m{\b(docs/[\w-]+\.md)\b}g) {
+            finding($where, "$1 does not exist") unless -e $1;
+        }
         finding($where, 'a note to self does not belong in the product')
             if $is_code && $file !~ m{^tests/lint/} && $lines[$i] =~ /\b(TODO|FIXME|XXX)\b/;
     }
