@@ -29,7 +29,29 @@ static enum posref_status no_memory(const char *path, struct posref_error *err)
     return posref_fail(err, POSREF_NO_MEMORY, posref_path_tail(path), "no memory");
 }
 
-/* Which entry of a directory is the checkpoint: by name, else the only file of a known ending. */
+/* The length of what a split GGUF's parts share: all before "-00001-of-00002.gguf"; else 0. */
+static size_t split_stem(const char *name)
+{
+    static const char shape[] = "-#####-of-#####.gguf";
+    size_t length = strlen(name), n = sizeof shape - 1;
+    for (size_t i = 0; i < n && length > n; i++) {
+        char is = name[length - n + i];
+        if (shape[i] == '#' ? is < '0' || is > '9' : is != shape[i])
+            return 0;
+    }
+    return length > n ? length - n : 0;
+}
+
+/* Whether two names are parts of one split GGUF: any of them opens all. */
+static bool same_split(const char *a, const char *b)
+{
+    size_t stem = split_stem(a);
+    return stem > 0 && stem == split_stem(b) && strncmp(a, b, stem) == 0 &&
+           strcmp(strrchr(a, '-'), strrchr(b, '-')) == 0;
+}
+
+/* Which entry of a directory is the checkpoint: by name, else the only file of a known ending, or
+ * the only split one. */
 static enum posref_status choose_entry(char **out, const char *directory, struct posref_error *err)
 {
     static const char *const preferred[] = {"model.safetensors.index.json", "model.safetensors",
@@ -52,6 +74,8 @@ static enum posref_status choose_entry(char **out, const char *directory, struct
     while ((entry = readdir(entries))) {
         if (!ends_with(entry->d_name, ".safetensors") && !ends_with(entry->d_name, ".gguf") &&
             !ends_with(entry->d_name, ".safetensors.index.json"))
+            continue;
+        if (*out && same_split(strrchr(*out, '/') + 1, entry->d_name))
             continue;
         if (n_found++ == 0)
             *out = checkpoint_join(directory, entry->d_name);

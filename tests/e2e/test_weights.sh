@@ -53,6 +53,13 @@ same "$(cmp model/model.safetensors back.safetensors 2>&1)" '' 'there and back'
 succeeds weights check model back.safetensors --format json
 says '.kernel_pairing == "half" and ([.tensors[].mapping] | unique == ["identity"])'
 
+# A limit on files is met like a full disk: exit 3, one line, nothing left.
+(ulimit -f 1 && "$POSREF" weights permute model -o limited --from half --to interleaved) \
+    >out 2>err
+same "$?" 3 'exit code under a limit on files'
+same "$(wc -l <err)" 1 'lines under a limit on files'
+same "$(echo limited*)" 'limited*' 'what a limit on files leaves'
+
 # Only q ported: exit 1, and it says so.
 succeeds weights permute model -o step1 --from half --to interleaved --config model/config.json \
     --tensor model.layers.0.self_attn.q_proj.weight

@@ -276,6 +276,13 @@ START_TEST(gguf_split)
         ck_assert_int_eq(posref_checkpoint_find(&c, "blk.0.attn_q.bias")->file, 1);
         posref_checkpoint_close(&c);
     }
+    ck_assert_int_eq(posref_checkpoint_open(&c, directory, &err), POSREF_OK); /* or their place */
+    ck_assert_uint_eq(c.n, 3);
+    posref_checkpoint_close(&c);
+    made_save_gguf(&model, in("n-00002-of-00002.gguf"), second_part, 1, 3);
+    ck_assert_int_eq(posref_checkpoint_open(&c, directory, &err), POSREF_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.text, "several"));
+    unlink(in("n-00002-of-00002.gguf"));
     made_save_gguf(&model, in("m-00002-of-00002.gguf"), second_part, 1, 2);
     ck_assert_int_eq(posref_checkpoint_open(&c, in("m-00001-of-00002.gguf"), &err),
                      POSREF_BAD_INPUT);
