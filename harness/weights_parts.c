@@ -211,7 +211,7 @@ static enum posref_status cut_tensor(const struct cutting *c, const struct posre
     }
     int64_t rows = count_rows(tensor, part.name.kind);
     bool scalar = part.name.kind == POSREF_KIND_SCALE && rows <= 1;
-    if (part.name.role == POSREF_ROLE_OTHER || scalar || rows == 0 ||
+    if (part.name.role == POSREF_ROLE_OTHER || scalar || tensor->size_bytes == 0 ||
         side->geometry.order == POSREF_ORDER_NONE)
         return keep_whole(c, tensor);
     part.row_bytes = (int64_t)(tensor->size_bytes / (uint64_t)rows);

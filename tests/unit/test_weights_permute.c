@@ -223,6 +223,18 @@ START_TEST(what_cannot_be_done_is_refused)
     model.tensor[model.n - 1].rows = 6; /* one for 32: two heads */
     made_save_safetensors(&model, in("a.safetensors"));
     ck_assert_int_eq(permute(in("a.safetensors"), in("b.safetensors"), false, false), POSREF_OK);
+    FILE *empty = fopen(in("empty.safetensors"), "wb"); /* rows of no columns hold nothing */
+    static const char header[] =
+        "{\"model.layers.0.self_attn.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":[192,0],"
+        "\"data_offsets\":[0,0]},\"model.layers.0.self_attn.k_proj.weight\":{\"dtype\":\"F32\","
+        "\"shape\":[32,0],\"data_offsets\":[0,0]}}";
+    const unsigned char length[8] = {sizeof header - 1};
+    ck_assert(empty && fwrite(length, 1, 8, empty) == 8 && fputs(header, empty) >= 0);
+    ck_assert_int_eq(fclose(empty), 0);
+    ck_assert_int_eq(permute(in("empty.safetensors"), in("b.safetensors"), false, false),
+                     POSREF_BAD_INPUT);
+    ck_assert_int_eq(compare_paths(in("empty.safetensors"), in("empty.safetensors"), NULL),
+                     POSREF_BAD_INPUT);
     made_save_text(in("config.json"), "{\"model_type\":\"bloom\",\"n_head\":12}");
     ck_assert_int_eq(permute(in("a.safetensors"), in("b.safetensors"), false, false),
                      POSREF_BAD_INPUT);
