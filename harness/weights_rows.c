@@ -267,7 +267,7 @@ double posref_weights_row_error(bool *within, const struct posref_stored *old_te
         if (!isfinite(d + sa + sb)) {
             d = sa = sb = 0;
             if (!finite_squares(&d, &sa, &sb, a, b, shift, n))
-                return INFINITY;
+                return (double)INFINITY;
         }
         distance += d;
         size_a += sa;
