@@ -32,7 +32,7 @@ static void add_json(struct posref_buffer *out, const json_t *value)
     case JSON_INTEGER:
         posref_buffer_printf(out, "%lld", (long long)json_integer_value(value));
         return;
-    case JSON_REAL: posref_buffer_number(out, json_real_value(value)); return;
+    case JSON_REAL: posref_stream_number(out, json_real_value(value)); return;
     case JSON_TRUE: posref_buffer_text(out, "true"); return;
     case JSON_FALSE: posref_buffer_text(out, "false"); return;
     default: posref_buffer_text(out, "null");

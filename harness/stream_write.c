@@ -3,6 +3,7 @@
 #include "plugin_text.h"
 #include "stream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -27,10 +28,18 @@ static void add_text(struct posref_buffer *out, const char *key, const char *val
     add_string(out, value);
 }
 
+void posref_stream_number(struct posref_buffer *out, double value)
+{
+    posref_buffer_number(out, value);
+    /* The form without an exponent that ECMAScript uses below 1e21. */
+    if (fabs(value) >= 0x1p53 && fabs(value) < 1e21)
+        posref_buffer_text(out, ".0");
+}
+
 static void add_number(struct posref_buffer *out, const char *key, double value)
 {
     posref_buffer_printf(out, ", \"%s\": ", key);
-    posref_buffer_number(out, value);
+    posref_stream_number(out, value);
 }
 
 static void add_integer(struct posref_buffer *out, const char *key, int64_t value)

@@ -56,6 +56,12 @@ convicts swaps_pairs fail
 same "$(jq -r '.explanations[].summary' "$work/footer")" \
     'output equals the reference with pairing=interleaved; the spec asks for half' 'swaps_pairs'
 
+# Errors beyond any 64-bit integer are still read back for the text.
+convicts returns_huge fail
+run test "$BUILD/mutants/returns_huge.so" id=rope/half/none/d4-b1e4 --suite smoke --dtype f32,f64 \
+    --db "$db" --report text --report "json:$work/j"
+same "$status $(jq '.worst.got' "$work/j")" '1 18446744073709552000' 'returns_huge in text and JSON'
+
 # Right ones that do more than they should: they pass, and the report stays whole.
 judge prints
 same "$status" 0 'prints'
