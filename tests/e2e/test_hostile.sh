@@ -37,8 +37,8 @@ convicts overflows_stack crash '' SIGSEGV
 convicts aborts crash '' SIGABRT
 if [ "$(uname -m)" = x86_64 ]; then convicts divides crash '' SIGFPE; fi
 convicts kills_itself crash '' SIGKILL
-convicts exits exited '' 'the plugin ended its process with status 0'
-convicts exits_at_once exited
+convicts exits exited # with a status that a sanitizer's report at exit may change
+convicts exits_at_once exited '' 'the plugin ended its process with status 0'
 convicts loops timeout
 convicts sleeps timeout
 convicts reads_after bad-read 'x[16]'
