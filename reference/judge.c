@@ -53,7 +53,7 @@ const char *posref_breach_text(enum posref_breach breach)
 
 struct limits {
     enum posref_grade grade;
-    double u_angle, u_math, u_out, u_table, u_sine;
+    double u_angle, u_math, u_out, u_table, u_sine, u_formula;
 };
 
 /* Half the spacing of subnormals: what rounding loses however small the value. */
@@ -70,9 +70,10 @@ static double floor_of(enum posref_dtype dtype)
 static struct limits limits_of(enum posref_grade grade, enum posref_dtype dtype)
 {
     const double u = posref_unit(dtype), single = 0x1p-24;
-    struct limits out = {.grade = grade, .u_angle = single, .u_math = single, .u_out = u};
+    struct limits out = {.grade = grade, .u_angle = single, .u_math = single, .u_out = u,
+                         .u_formula = single};
     if (grade == POSREF_GRADE_EXACT)
-        out.u_angle = out.u_math = 0x1p-53;
+        out.u_angle = out.u_math = out.u_formula = 0x1p-53;
     if (grade >= POSREF_GRADE_FAST)
         out.u_sine = 0x1p-20;
     if (grade == POSREF_GRADE_LOW) {
@@ -86,8 +87,11 @@ static double angle_part(const struct judge_unit *unit, const struct limits *l)
 {
     if (unit->exact_angle && l->grade < POSREF_GRADE_FAST)
         return 0;
-    double k = unit->k + (l->grade >= POSREF_GRADE_RECURRENCE ? unit->recurrence : 0);
-    return k * l->u_angle * unit->angle;
+    if (unit->angle == 0) /* k may be infinite */
+        return 0;
+    /* In double, repeated multiplication is still far more exact than any fault. */
+    double k = unit->k + (l->grade == POSREF_GRADE_FLOAT32 ? 0 : unit->recurrence);
+    return k * l->u_angle * unit->angle + (l->grade == POSREF_GRADE_LOW ? unit->low : 0);
 }
 
 /* The part of the limit that is not the angle's and not the output's, relative to scale. */
@@ -165,12 +169,13 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const 
 
 /* Means over n pairs of independent roundings of at most u each: 5 u / sqrt(n) is more than eight
  * standard deviations of an honest rounding's mean; several roundings add in squares. An attention
- * factor has an error of its own, common to all pairs. */
-static double bias_limit(const struct sums *sums, const struct limits *l, double extra)
+ * factor has an error of its own, common to all pairs: of its formula, and of one rounding where
+ * it is held in the dtype. */
+static double bias_limit(const struct sums *sums, const struct limits *l, bool magnitude)
 {
     double each = sqrt(l->u_out * l->u_out + l->u_table * l->u_table + l->u_math * l->u_math);
-    return 0.1 * l->u_out + 5 * each / sqrt((double)sums->n) + extra * l->u_math +
-           2 * l->u_sine;
+    double common = magnitude ? l->u_table + 3 * l->u_formula : 0.25 * l->u_math;
+    return 0.1 * l->u_out + 5 * each / sqrt((double)sums->n) + common + 2 * l->u_sine;
 }
 
 /* The first breach of these limits. */
@@ -191,15 +196,16 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
     }
     if (breach != POSREF_BREACH_NONE || sums.n == 0)
         return breach;
-    const double n = (double)sums.n, extra = posref_judge_has_magnitude(c->spec) ? 3 : 0.25;
-    if (!(fabs(sums.signed_error / n) <= bias_limit(&sums, l, extra) + sums.allowance / n))
+    const double n = (double)sums.n;
+    const bool magnitude = posref_judge_has_magnitude(c->spec);
+    if (!(fabs(sums.signed_error / n) <= bias_limit(&sums, l, magnitude) + sums.allowance / n))
         return POSREF_BREACH_BIAS;
-    if (!(fabs(sums.norm_ratio / n) <= bias_limit(&sums, l, extra)))
+    if (!(fabs(sums.norm_ratio / n) <= bias_limit(&sums, l, magnitude)))
         return POSREF_BREACH_NORM_BIAS;
     return POSREF_BREACH_NONE;
 }
 
-/* Grades exact and float32 form an angle as position times one frequency, rounded: the error of
+/* Grade float32 forms an angle as position times one frequency, rounded: the error of
  * the angle is position * (error of the frequency), within 2 u |angle|. Fits the error of the
  * frequency of each pair at its largest judged angle, and checks the others against it. */
 static bool one_frequency(const struct judge_case *c, const struct limits *l)
@@ -237,7 +243,7 @@ static bool reaches(enum posref_breach *breach, const struct judge_case *c, enum
 {
     const struct limits l = limits_of(grade, c->dtype);
     *breach = breach_of(c, &l);
-    if (*breach == POSREF_BREACH_NONE && grade <= POSREF_GRADE_FLOAT32 && !one_frequency(c, &l))
+    if (*breach == POSREF_BREACH_NONE && grade == POSREF_GRADE_FLOAT32 && !one_frequency(c, &l))
         *breach = POSREF_BREACH_ANGLE;
     return *breach == POSREF_BREACH_NONE;
 }

@@ -57,29 +57,72 @@ static double bias_of(const struct posref_spec *spec, double slope, double q, do
     }
 }
 
-/* One row of weights. With scores s_j = l_j + b_j in float32, each off by e_j u, the weights are
- * off by 2 max e_j relatively; the exponential's argument s_j - max adds |s_j - max|, and the sum
- * over n_k terms n_k. */
-static void row_units(struct judge_case *c, int head, const double *logits, const double *k,
-                      double q, int64_t n_k, int64_t first)
+/* What makes one row of weights. */
+struct row {
+    const struct posref_spec *spec;
+    const double *logits, *k, *weight; /* weight: golden */
+    double q, slope, k_slope, largest;
+    int64_t n;
+};
+
+static double score_of(const struct row *row, int64_t j)
 {
-    const double slope = slope_of(c->spec, head), k_slope = slope_k(c->spec, slope, head);
-    double largest = -HUGE_VAL, error = 0;
-    for (int64_t j = 0; j < n_k; j++) {
-        double bias = bias_of(c->spec, slope, q, k[j]), score = logits[j] + bias;
-        largest = fmax(largest, score);
-        /* Forms that equal this one after softmax may be larger by a constant of the row. */
-        double size = fabs(bias) + slope * fmax(fabs(q), fabs(k[j]));
-        error = fmax(error, fabs(score) + 2 * fabs(logits[j]) + (k_slope + 2) * size);
+    return row->logits[j] + bias_of(row->spec, row->slope, row->q, row->k[j]);
+}
+
+/* How far score j may be off, in u of float32; forms that equal the spec's after softmax may be
+ * larger by a constant of the row. */
+static double error_float32(const struct row *row, int64_t j)
+{
+    double bias = bias_of(row->spec, row->slope, row->q, row->k[j]);
+    double size = fabs(bias) + row->slope * fmax(fabs(row->q), fabs(row->k[j]));
+    return fabs(row->logits[j] + bias) + 2 * fabs(row->logits[j]) + (row->k_slope + 2) * size;
+}
+
+/* The same in u of a 16-bit dtype that holds slope, bias, score and its distance to the largest. */
+static double error_low(const struct row *row, int64_t j)
+{
+    double bias = bias_of(row->spec, row->slope, row->q, row->k[j]), score = score_of(row, j);
+    return 2 * fabs(bias) + fabs(score) + (row->largest - score);
+}
+
+typedef double error_function(const struct row *row, int64_t j);
+
+/* The sums of weight * exp(-error) and of weight * exp(error) that bound the row's sum. Errors
+ * beyond 300 leave nothing to judge. */
+static void sum_bounds(double bound[2], const struct row *row, error_function *error, double u)
+{
+    bound[0] = bound[1] = 0;
+    for (int64_t j = 0; j < row->n; j++) {
+        double e = fmin(error(row, j) * u, 300);
+        bound[0] += row->weight[j] * exp(-e);
+        bound[1] += row->weight[j] * exp(e);
     }
-    for (int64_t j = 0; j < n_k; j++) {
+}
+
+/* The relative error of weight j whose score is off by e. */
+static double weight_error(const double bound[2], double e)
+{
+    e = fmin(e, 300);
+    return fmax(exp(e) / bound[0] - 1, 1 - exp(-e) / bound[1]);
+}
+
+/* One row of weights: the exponential's argument s_j - max adds |s_j - max|, the sum n terms. */
+static void row_units(struct judge_case *c, const struct row *row, int head, int64_t first)
+{
+    const double u = posref_unit(POSREF_F32), u_low = posref_unit(c->dtype);
+    double wide[2], low[2];
+    sum_bounds(wide, row, error_float32, u);
+    sum_bounds(low, row, error_low, u_low);
+    for (int64_t j = 0; j < row->n; j++) {
         struct judge_unit *unit = add_one(c, first + j, head);
-        double score = logits[j] + bias_of(c->spec, slope, q, k[j]);
-        unit->k = 2 * error + 2 * (largest - score) + 4 + (double)n_k;
+        unit->k = weight_error(wide, error_float32(row, j) * u) / u +
+                  2 * (row->largest - score_of(row, j)) + 4 + (double)row->n;
+        unit->low = weight_error(low, error_low(row, j) * u_low);
         /* Exponentials below the smallest normal float32 may be flushed to zero. */
         unit->floor = 0x1p-120;
         unit->moves = true;
-        unit->position = q;
+        unit->position = row->q;
     }
 }
 
@@ -89,8 +132,17 @@ static enum posref_status weights_units(struct judge_case *c)
     const double *q = grid(c, "q_positions", &n_q), *k = grid(c, "k_positions", &n_k);
     const double *logits = posref_tensors_find(c->inputs, "logits")->data;
     enum posref_status status = posref_judge_allocate(c, c->spec->num_heads * n_q * n_k);
-    for (int64_t row = 0; row < c->spec->num_heads * n_q && status == POSREF_OK; row++)
-        row_units(c, (int)(row / n_q), logits + row * n_k, k, q[row % n_q], n_k, row * n_k);
+    const double *golden = c->golden->item[0].data;
+    for (int64_t r = 0; r < c->spec->num_heads * n_q && status == POSREF_OK; r++) {
+        const int head = (int)(r / n_q);
+        struct row row = {.spec = c->spec, .logits = logits + r * n_k, .k = k, .n = n_k,
+                          .weight = golden + r * n_k, .q = q[r % n_q],
+                          .slope = slope_of(c->spec, head), .largest = -HUGE_VAL};
+        row.k_slope = slope_k(c->spec, row.slope, head);
+        for (int64_t j = 0; j < n_k; j++)
+            row.largest = fmax(row.largest, score_of(&row, j));
+        row_units(c, &row, head, r * n_k);
+    }
     return status;
 }
 

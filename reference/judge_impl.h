@@ -21,14 +21,15 @@ bool posref_judge_has_magnitude(const struct posref_spec *spec);
 
 /* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
  *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + out_scale u_out + floor,
- *     angle_part = (k + recurrence) u_angle angle, where the grade has these. */
+ *     angle_part = (k + recurrence) u_angle angle, where the grade has these,
+ * and low more under grade low. */
 struct judge_unit {
     double want[2], got[2];
     int64_t element[2];
     int tensor[2]; /* index in golden */
     int n;         /* 1 or 2 */
     double scale, out_scale[2], floor;
-    double angle, k, recurrence, extra;
+    double angle, k, recurrence, extra, low;
     bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
     bool is_pair;     /* a rotation: its norm is judged too */
     bool moves;       /* the expected pair is not what it would be at position 0 */
