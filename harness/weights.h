@@ -34,6 +34,7 @@ struct posref_weights_geometry { /* 0: unknown */
     bool latent;
     bool heads_vary;          /* from layer to layer: rows over head_dim count them */
     bool own;                 /* read beside this checkpoint or in it, not given or shared */
+    bool family_known;        /* its family's defaults are: a silent config means them */
     bool gated_q;             /* q_proj holds as many gate rows after each head */
     enum posref_weights_layout layout;
     enum posref_weights_order order; /* the pairing of the family's own kernel */

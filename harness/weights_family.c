@@ -98,6 +98,7 @@ void posref_weights_know_family(struct posref_weights_geometry *geometry)
         const struct family *family = &families[i];
         if (strcmp(family->name, geometry->family) != 0)
             continue;
+        geometry->family_known = true;
         if (geometry->layout == POSREF_LAYOUT_UNKNOWN)
             geometry->layout = family->layout;
         if (geometry->order == POSREF_ORDER_UNKNOWN)

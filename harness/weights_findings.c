@@ -82,7 +82,8 @@ static bool find_direction(struct posref_weights_result *result,
         return true;
     return posref_weights_add_finding(
         result, "wrong_direction", POSREF_WRONG, -1,
-        "apply the inverse permutation to the original weights",
+        "apply the inverse permutation to the original weights, or say --pairing if BEFORE is in "
+        "another order than its family's",
         "the rows went %s, but before the port they were in %s order already",
         pair->to_half ? "interleaved_to_half" : "half_to_interleaved",
         posref_weights_order_name(result->before_order));

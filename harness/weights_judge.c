@@ -85,7 +85,7 @@ static bool is_majority(const struct posref_weights_result *result)
 static bool prefix_is_news(const struct posref_weights_side *before)
 {
     const struct posref_weights_geometry *g = &before->geometry;
-    bool told = strcmp(g->source, "config.json") == 0 && g->order != POSREF_ORDER_UNKNOWN;
+    bool told = strcmp(g->source, "config.json") == 0 && g->family_known;
     return !told && !g->gguf && g->rotary_dim == 0 && g->rotary_fraction <= 0;
 }
 

@@ -111,6 +111,8 @@ static void fill(struct posref_weights_geometry *to, const struct posref_weights
     if (to->source[0] == '\0' && from->source[0] != '\0' && !from->gguf) {
         *to = *from;
         to->own = false;
+        if (to->order != POSREF_ORDER_NONE) /* the other's order is what a port changes */
+            to->order = POSREF_ORDER_UNKNOWN;
         return;
     }
     if (to->n_heads == 0)

@@ -180,7 +180,13 @@ enum posref_status posref_weights_write(const struct posref_weights_side *side, 
     while (length > 1 && out[length - 1] == '/')
         length--;
     snprintf(temporary, room, "%.*s.tmp.%ld", (int)length, out, (long)getpid());
+    bool slash = out[length] == '/';
     bool several = side->checkpoint.n_files > 1 || side->checkpoint.index_path;
+    if (slash && !several) {
+        free(temporary);
+        return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(out),
+                           "names a directory; a checkpoint of one file goes to a file");
+    }
     enum posref_status status = several ? write_directory(out, temporary, side, to_half, err)
                                         : write_single(out, temporary, side, to_half, err);
     free(temporary);

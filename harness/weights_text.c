@@ -77,6 +77,22 @@ static void add_line(struct posref_buffer *out, const struct posref_weights_resu
     posref_buffer_text(out, "\n");
 }
 
+/* "q and k: ...", of what was seen: one of them alone agrees with nothing. */
+static void add_agreement(struct posref_buffer *out, const struct posref_weights_result *result)
+{
+    bool q = false, k = false;
+    for (size_t i = 0; i < result->n_pairs; i++) {
+        q = q || result->pair[i].before->name.role == POSREF_ROLE_Q;
+        k = k || result->pair[i].before->name.role == POSREF_ROLE_K;
+    }
+    if (q && k)
+        posref_buffer_printf(out, "q and k: %s\n", result->consistent
+                             ? "agree in every layer" : "do not agree everywhere");
+    else
+        posref_buffer_printf(out, "q and k: only %s was compared; %s must carry the same\n",
+                             q ? "q" : "k", q ? "k" : "q");
+}
+
 static void add_verdict(struct posref_buffer *out, const struct posref_weights_result *result)
 {
     bool wrong = false;
@@ -89,8 +105,7 @@ static void add_verdict(struct posref_buffer *out, const struct posref_weights_r
     else
         posref_buffer_printf(out, "kernel: these weights need one that pairs %s\n",
                              result->kernel_pairing);
-    posref_buffer_printf(out, "q and k: %s\n", result->consistent ? "agree in every layer"
-                                                                  : "do not agree everywhere");
+    add_agreement(out, result);
     posref_buffer_text(out, wrong ? "verdict: wrong\n" : "verdict: conforms\n");
 }
 

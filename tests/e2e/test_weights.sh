@@ -53,6 +53,10 @@ same "$(cmp model/model.safetensors back.safetensors 2>&1)" '' 'there and back'
 succeeds weights check model back.safetensors --format json
 says '.kernel_pairing == "half" and ([.tensors[].mapping] | unique == ["identity"])'
 
+# One tensor alone agrees with nothing.
+succeeds weights check model port.safetensors --tensor model.layers.0.self_attn.q_proj.weight
+shows 'q and k: only q was compared; k must carry the same'
+
 # A limit on files is met like a full disk: exit 3, one line, nothing left.
 (ulimit -f 1 && "$POSREF" weights permute model -o limited --from half --to interleaved) \
     >out 2>err

@@ -6,6 +6,8 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HEADS 12
 #define KV_HEADS 2
@@ -371,6 +373,36 @@ START_TEST(gemma_gains)
 }
 END_TEST
 
+/* The originals of a family may be in the other order and have no config: borrowing the heads of
+ * the port's config does not make them half. */
+START_TEST(originals_without_a_config)
+{
+    struct made_model a, b;
+    make_both(&b, &a);
+    mkdir(in("hf"), 0700);
+    unlink(in("config.json"));
+    made_save_text(in("hf/config.json"), LLAMA);
+    made_save_safetensors(&b, in("hf/model.safetensors"));
+    made_port(&b.tensor[0], HEADS, 0, DIM, false);
+    made_port(&b.tensor[1], KV_HEADS, 0, DIM, false);
+    made_port(&b.tensor[2], KV_HEADS, 0, DIM, false);
+    made_save_safetensors(&b, in("original.safetensors"));
+    ck_assert_int_eq(compare_paths(in("original.safetensors"), in("hf"), NULL), POSREF_OK);
+    ck_assert_int_eq(wrong_count(), 0);
+    ck_assert_str_eq(fixture.result.kernel_pairing, "half");
+    ck_assert_int_eq(pair_of(POSREF_ROLE_K, POSREF_KIND_WEIGHT)->mapping,
+                     POSREF_MAPPING_INTERLEAVED_TO_HALF);
+    const struct posref_weights_options half = {.order = POSREF_ORDER_HALF};
+    ck_assert_int_eq(compare_paths(in("original.safetensors"), in("hf"), &half), POSREF_OK);
+    ck_assert_ptr_nonnull(finding_of("wrong_direction"));
+    unlink(in("hf/config.json"));
+    unlink(in("hf/model.safetensors"));
+    rmdir(in("hf"));
+    made_clear(&a);
+    made_clear(&b);
+}
+END_TEST
+
 /* Hugging Face's own loader knows one order of a family: a note, not a fault. */
 START_TEST(the_loader_of_a_family)
 {
@@ -433,6 +465,7 @@ int main(void)
     tcase_add_test(cases, each_side_cut_its_own_way);
     tcase_add_test(cases, gemma_gains);
     tcase_add_test(cases, the_loader_of_a_family);
+    tcase_add_test(cases, originals_without_a_config);
     suite_add_tcase(suite, cases);
     return run_suite(suite);
 }

@@ -210,6 +210,7 @@ START_TEST(what_cannot_be_done_is_refused)
     ck_assert_int_eq(permute(in("a.safetensors"), in("a.safetensors"), false, false),
                      POSREF_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(fixture.err.text, "is the input"));
+    ck_assert_int_eq(permute(in("a.safetensors"), in("b/"), false, false), POSREF_BAD_INPUT);
     ck_assert_int_eq(permute(in("a.safetensors"), in("no/b.safetensors"), false, false),
                      POSREF_BAD_INPUT);
     ck_assert_int_eq(permute(in("a.safetensors"), fixture.directory, false, false),
