@@ -45,6 +45,13 @@ same "$(jq '.run.vectors' "$work/again")" 1 'vectors of one command'
 same "$(jq -r '.failures[0] | .id + " " + .dtype' "$work/again")" \
     "$(jq -r '.failures[2] | .id + " " + .dtype' "$work/j")" 'the failure it repeats'
 
+# A fault that fits some failures of a class and not others is not claimed for it.
+run test "$BUILD/mutants/swaps_some.so" dim=4 rotary_dim=4 scaling=none pairing=half op=rotate \
+    direction=forward --dtype f32 --report "json:$work/j" --report "jsonl:$work/l"
+same "$status" 1 'swaps_some'
+same "$(jq -s 'any(.[]; any(.fits[]?; .fault == "pairing"))' "$work/l")" true 'some fit pairing'
+same "$(jq -c '[.explanations, .unexplained > 5]' "$work/j")" '[[],true]' 'no claim'
+
 # Filters and dtypes.
 run test "$plugin" id=rope/half/none/d4-b1e4/near --dtype bf16,f64 --report "jsonl:$work/l"
 same "$(jq -r 'select(.type == "vector") | .dtype' "$work/l" | tr '\n' ' ')" 'f64 bf16 ' 'dtypes'
