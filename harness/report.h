@@ -24,6 +24,8 @@ struct posref_tally {
     json_t *header, *footer, *worst;           /* worst: the line with the largest error, or NULL */
     json_t *failure[POSREF_FIRST_FAILURES];    /* the first lines that failed */
     int64_t n_failures;
+    int64_t n_lower; /* of these, the ones whose limits hold at a grade below the gate */
+    enum posref_grade lower; /* the worst such grade */
     struct posref_group group[POSREF_MAX_GROUPS];
     int n_groups;
     bool failed; /* more groups than fit */

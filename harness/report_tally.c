@@ -72,6 +72,10 @@ static void visit_vector(struct posref_tally *tally, const json_t *line)
     if (tally->n_failures < POSREF_FIRST_FAILURES)
         tally->failure[tally->n_failures] = json_incref((json_t *)(uintptr_t)line);
     tally->n_failures++;
+    if (verdict == POSREF_VERDICT_FAIL && grade >= 0 && grade < POSREF_GRADE_FAIL) {
+        tally->n_lower++;
+        tally->lower = grade > (int)tally->lower ? (enum posref_grade)grade : tally->lower;
+    }
 }
 
 static void visit(void *ctx, const char *type, const json_t *line)

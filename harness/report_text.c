@@ -171,6 +171,20 @@ static const char *explained(const struct posref_tally *tally, const json_t *lin
     return NULL;
 }
 
+/* No single element shows what the means do. */
+static void add_mean(struct posref_buffer *out, const json_t *line, const char *breach)
+{
+    const bool norm = strcmp(breach, posref_breach_text(POSREF_BREACH_NORM_BIAS)) == 0;
+    double u = number_of(line, norm ? "norm_bias_u" : "bias_u");
+    double unit = posref_unit((enum posref_dtype)posref_dtype_find(text_of(line, "dtype")));
+    if (norm)
+        posref_buffer_printf(out, "     norm / expected norm is %.6g on average (%+.3g u); the worst "
+                             "element:\n", 1 + u * unit, u);
+    else if (strcmp(breach, posref_breach_text(POSREF_BREACH_BIAS)) == 0)
+        posref_buffer_printf(out, "     errors away from zero, on average, are %+.3g u of the pair; "
+                             "the worst element:\n", u);
+}
+
 static void add_failure(struct posref_buffer *out, const struct posref_tally *tally, int k)
 {
     const json_t *line = tally->failure[k], *at = json_object_get(line, "at");
@@ -185,6 +199,7 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
     if (*why || *breach)
         posref_buffer_printf(out, ": %s", *why ? why : breach);
     posref_buffer_text(out, "\n");
+    add_mean(out, line, breach);
     if (json_object_get(line, "worst")) {
         posref_buffer_text(out, "     ");
         add_error(out, json_object_get(line, "worst"));
@@ -192,6 +207,10 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
     }
     if (summary)
         posref_buffer_printf(out, "     %s\n", summary);
+    else if (strcmp(text_of(line, "verdict"), "fail") == 0 &&
+             strcmp(text_of(line, "grade"), "fail") != 0)
+        posref_buffer_printf(out, "     the limits of grade %s hold; those of the gate do not\n",
+                             text_of(line, "grade"));
     posref_buffer_printf(out, "     %s id=%s --dtype %s\n", text_of(tally->header, "command"),
                          text_of(line, "id"), text_of(line, "dtype"));
 }
@@ -210,8 +229,9 @@ static void add_failures(struct posref_buffer *out, const struct posref_tally *t
         add_failure(out, tally, k);
 }
 
-static void add_explanations(struct posref_buffer *out, const json_t *footer)
+static void add_explanations(struct posref_buffer *out, const struct posref_tally *tally)
 {
+    const json_t *footer = tally->footer;
     const json_t *list = json_object_get(footer, "explanations");
     int64_t open = integer_of(footer, "unexplained");
     size_t n = json_array_size(list);
@@ -229,6 +249,10 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
         posref_buffer_printf(out, "  and %zu more: --report json lists them\n", n - 10);
     if (open > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
+    if (tally->n_lower > 0)
+        posref_buffer_printf(out, "  %" PRId64 " failing vector(s) meet the limits of a grade below "
+                             "the gate, %s at worst.\n", tally->n_lower,
+                             posref_grade_name(tally->lower));
 }
 
 static void add_notes(struct posref_buffer *out, const json_t *footer)
@@ -272,6 +296,6 @@ void posref_report_text(struct posref_buffer *out, const struct posref_tally *ta
     add_judged(out, tally->footer);
     add_notes(out, tally->footer);
     add_failures(out, tally);
-    add_explanations(out, tally->footer);
+    add_explanations(out, tally);
     add_verdict(out, tally->footer);
 }

@@ -62,6 +62,14 @@ run test "$BUILD/mutants/returns_huge.so" id=rope/half/none/d4-b1e4 --suite smok
     --db "$db" --report text --report "json:$work/j"
 same "$status $(jq '.worst.got' "$work/j")" '1 18446744073709552000' 'returns_huge in text and JSON'
 
+# Less exact than the gate asks: the text says at which grade it would pass.
+run test "$BUILD/mutants/computes_in_float.so" id=rope/half/none/d4-b1e4 --suite smoke \
+    --dtype f64 --db "$db"
+same "$status $(grep -c 'the limits of grade float32 hold; those of the gate do not' "$work/out")" \
+    '1 1' 'computes_in_float'
+if grep -q '1 failing vector(s) meet the limits of a grade below the gate, float32 at worst' \
+    "$work/out"; then ok; else bad 'computes_in_float: the summary'; fi
+
 # Right ones that do more than they should: they pass, and the report stays whole.
 judge prints
 same "$status" 0 'prints'
