@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,11 +19,31 @@ static enum posref_status refuse(const char *path, int number, enum posref_statu
     return posref_fail(err, status, posref_path_tail(path), "%s", posref_errno_text(number));
 }
 
+/* The signals that ask a program to end: while a file is written they wait (no handler, no global),
+ * the writing stops at the next chunk, what was written is removed, and then they arrive. */
+static void ending_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
+static bool interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 ||
+                                         sigismember(&pending, SIGTERM) == 1 ||
+                                         sigismember(&pending, SIGHUP) == 1);
+}
+
 enum posref_status posref_weights_file_write(struct posref_weights_file *file, const void *data,
                                              uint64_t size_bytes, struct posref_error *err)
 {
     const unsigned char *at = data;
     while (size_bytes > 0) {
+        if (interrupted())
+            return refuse(file->path, EINTR, POSREF_IO, err);
         size_t n = size_bytes < WRITE_BYTES ? (size_t)size_bytes : (size_t)WRITE_BYTES;
         ssize_t written = write(file->fd, at, n);
         if (written < 0 && errno == EINTR)
@@ -187,8 +208,12 @@ enum posref_status posref_weights_write(const struct posref_weights_side *side, 
         return posref_fail(err, POSREF_BAD_INPUT, posref_path_tail(out),
                            "names a directory; a checkpoint of one file goes to a file");
     }
+    sigset_t ending, before;
+    ending_signals(&ending);
+    pthread_sigmask(SIG_BLOCK, &ending, &before);
     enum posref_status status = several ? write_directory(out, temporary, side, to_half, err)
                                         : write_single(out, temporary, side, to_half, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(temporary);
     return status;
 }

@@ -198,6 +198,29 @@ START_TEST(a_failed_write_leaves_no_trace)
 }
 END_TEST
 
+/* A signal that ends the program waits until what was written is gone. */
+START_TEST(an_interrupted_write_leaves_no_trace)
+{
+    struct made_model model;
+    sigset_t term, before;
+    const struct timespec now = {0};
+    make(&model);
+    made_save_text(in("config.json"), LLAMA);
+    made_save_safetensors(&model, in("a.safetensors"));
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, &before);
+    raise(SIGTERM);
+    enum posref_status status = permute(in("a.safetensors"), in("b.safetensors"), false, false);
+    ck_assert_int_eq(sigtimedwait(&term, NULL, &now), SIGTERM); /* still there */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ck_assert_int_eq(status, POSREF_IO);
+    ck_assert_int_eq(count_entries(), 2);
+    ck_assert_int_eq(permute(in("a.safetensors"), in("b.safetensors"), false, false), POSREF_OK);
+    made_clear(&model);
+}
+END_TEST
+
 START_TEST(what_cannot_be_done_is_refused)
 {
     struct made_model model;
@@ -304,6 +327,7 @@ int main(void)
     tcase_add_test(cases, shards_go_to_a_new_directory);
     tcase_add_test(cases, a_dry_run_writes_nothing);
     tcase_add_test(cases, a_failed_write_leaves_no_trace);
+    tcase_add_test(cases, an_interrupted_write_leaves_no_trace);
     tcase_add_test(cases, what_cannot_be_done_is_refused);
     tcase_add_test(cases, q_without_its_k);
     tcase_add_test(cases, configs_that_do_not_fit);
