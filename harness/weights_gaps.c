@@ -67,7 +67,7 @@ static bool find_undetermined(struct posref_weights_result *result)
     }
     return n == 0 || posref_weights_add_finding(
         result, "ambiguous", POSREF_NOTE, -1, "compare checkpoints whose rows differ",
-        "the q and k rows of each head are alike: they fit unchanged and permuted, and say nothing");
+        "q and k rows are alike in each head: they fit unchanged and permuted, and say nothing");
 }
 
 /* All q and all k moved in heads of one other size: the port or the size that we were told. */

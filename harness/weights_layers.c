@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings attention by attention (a layer may hold several: of an encoder and a decoder, of a draft
- * model): q against k, bias and gains against their weights, and each layer
+/* Findings attention by attention (a layer may hold several: of an encoder and a decoder, of a
+ * draft model): q against k, bias and gains against their weights, and each layer
  * against the mapping that most layers carry. */
 #include "harness/weights_findings.h"
 

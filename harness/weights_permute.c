@@ -136,8 +136,8 @@ static enum posref_status check_scales(const struct posref_weights_side *side,
     return POSREF_OK;
 }
 
-/* Of a whole model q and k go together: one whose partner no name tells (a fused k and v, say) would
- * be left with another order. An adapter may hold either alone. */
+/* Of a whole model q and k go together: one whose partner no name tells (a fused k and v, say)
+ * would be left with another order. An adapter may hold either alone. */
 static enum posref_status check_both(const struct posref_weights_side *side,
                                      struct posref_error *err)
 {
