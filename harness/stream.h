@@ -48,8 +48,8 @@ struct posref_stream_footer {
 };
 void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_footer *footer);
 
-/* A double as JSON. Large whole numbers end in .0: parsers with 64-bit integers (jansson, Go) refuse
- * 15818166404615553000, and errors of wrong kernels are that large. */
+/* A double as JSON. Large whole numbers end in .0: parsers with 64-bit integers (jansson, Go)
+ * refuse 15818166404615553000, and errors of wrong kernels are that large. */
 void posref_stream_number(struct posref_buffer *out, double value);
 
 /* Reads a whole stream and calls visit for every line in order, type "header", "vector" or

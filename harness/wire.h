@@ -75,8 +75,8 @@ static inline uint64_t posref_wire_progress(uint32_t index, enum posref_phase ph
     return (uint64_t)index << 8 | (uint64_t)phase;
 }
 
-/* The element that a byte lies in, before the tensor a negative one. The offset may be any: it comes
- * from the plugin's process. */
+/* The element that a byte lies in, before the tensor a negative one. The offset may be any: it
+ * comes from the plugin's process. */
 static inline int64_t posref_wire_element(int64_t offset_bytes, enum posref_dtype dtype)
 {
     int64_t size = (int64_t)posref_dtype_size(dtype);

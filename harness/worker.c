@@ -62,7 +62,7 @@ static void note_names(struct posref_worker *w)
 static void load_plugin(struct posref_worker *w, const char *path, const char *config)
 {
     char here[4096];
-    if (strchr(path, '/') == NULL) { /* a file, not a name to look for among the system's libraries */
+    if (strchr(path, '/') == NULL) { /* a file, no name to look for among the system's libraries */
         snprintf(here, sizeof here, "./%s", path);
         path = here;
     }
