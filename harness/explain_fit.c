@@ -66,6 +66,16 @@ enum posref_status posref_fit_try(struct posref_fit *out, struct posref_alternat
         if (judgement.pass)
             continue;
         out->live |= 1u << f;
+        /* A fault that turns channels which came back as bit-identical copies is not the cause,
+         * even where the turn is too small for the dtype's limits. */
+        if (judgement.breach == POSREF_BREACH_COPY) {
+            status = posref_judge(&judgement, &v->spec, v->op, &v->inputs, &v->outputs, actual,
+                                  dtype, gate, scratch, err);
+            if (status != POSREF_OK)
+                return status;
+            if (judgement.breach != POSREF_BREACH_COPY)
+                continue;
+        }
         status = posref_judge(&judgement, &a->spec[f], v->op, &v->inputs, &a->golden[f], actual,
                               dtype, gate, scratch, err);
         if (status != POSREF_OK)

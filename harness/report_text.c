@@ -178,11 +178,11 @@ static void add_mean(struct posref_buffer *out, const json_t *line, const char *
     double u = number_of(line, norm ? "norm_bias_u" : "bias_u");
     double unit = posref_unit((enum posref_dtype)posref_dtype_find(text_of(line, "dtype")));
     if (norm)
-        posref_buffer_printf(out, "     norm / expected norm is %.6g on average (%+.3g u); the worst "
-                             "element:\n", 1 + u * unit, u);
+        posref_buffer_printf(out, "     norm / expected norm is %.6g on average (%+.3g u); the "
+                             "worst element:\n", 1 + u * unit, u);
     else if (strcmp(breach, posref_breach_text(POSREF_BREACH_BIAS)) == 0)
-        posref_buffer_printf(out, "     errors away from zero, on average, are %+.3g u of the pair; "
-                             "the worst element:\n", u);
+        posref_buffer_printf(out, "     errors away from zero, on average, are %+.3g u of the "
+                             "pair; the worst element:\n", u);
 }
 
 static void add_failure(struct posref_buffer *out, const struct posref_tally *tally, int k)
@@ -250,8 +250,8 @@ static void add_explanations(struct posref_buffer *out, const struct posref_tall
     if (open > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
     if (tally->n_lower > 0)
-        posref_buffer_printf(out, "  %" PRId64 " failing vector(s) meet the limits of a grade below "
-                             "the gate, %s at worst.\n", tally->n_lower,
+        posref_buffer_printf(out, "  %" PRId64 " failing vector(s) meet the limits of a grade "
+                             "below the gate, %s at worst.\n", tally->n_lower,
                              posref_grade_name(tally->lower));
 }
 

@@ -81,6 +81,11 @@ succeeds test "$plugin" id=rope/half/none/d4-b1e4/near --min-grade exact --repor
 same "$(jq -c .run.gates "$work/j")" \
     '{"f64":"exact","f32":"float32","f16":"float32","bf16":"float32"}' 'gates'
 
+# Channels that came back as copies were not rotated, however little the dtype would show of it.
+run test "$BUILD/mutants/exponent_over_dim.so" id=rope/interleaved/none/d128-r64-b5e6/near \
+    --dtype bf16 --report "json:$work/j"
+same "$status $(jq -c '[.unexplained, .explanations]' "$work/j")" '1 [1,[]]' 'no false cause'
+
 # A plugin that hangs in every call of a group is not waited for without end.
 run test "$BUILD/mutants/sleeps.so" dim=4 scaling=none pairing=half op=rotate rotary_dim=4 \
     --dtype f32 --timeout 0.2 --start-timeout 0.2 --report "jsonl:$work/l"
