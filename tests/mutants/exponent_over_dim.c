@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotates the first rotary_dim channels with exponents over dim, in bf16: at small positions that is
- * within the limits of rotating all channels, but the others come back as copies. */
+/* Rotates the first rotary_dim channels with exponents over dim, in bf16: at small positions that
+ * is within the limits of rotating all channels, but the others come back as copies. */
 #include "harness/posref_plugin.h"
 
 #include <math.h>
