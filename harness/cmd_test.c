@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_REPORTS 16
 #define MAX_STREAM_BYTES ((size_t)1 << 30)
@@ -24,6 +25,8 @@ static const char help[] =
     "  --timeout S              seconds for a call (default 10)\n"
     "  --start-timeout S        seconds for opening, closing and the first call of each op and\n"
     "                           shape (default 60)\n"
+    "  --memory MIB             ends a plugin whose process holds more (default: half of the\n"
+    "                           machine's)\n"
     "  --strict                 refuse accepted alternatives\n"
     "  --db FILE                the database (default: $POSREF_DB, else the cache)\n\n"
     "Exit codes: 0 conforms; 1 does not; 2 bad input, or nothing was judged; 3 posref failed.\n\n"
@@ -97,6 +100,16 @@ static enum posref_status read_seconds(double *out, const char *key, const char 
     return status;
 }
 
+static enum posref_status read_memory(uint64_t *out, const char *text, struct posref_error *err)
+{
+    double mebibytes = 0;
+    enum posref_status status = posref_number_parse(&mebibytes, text, "--memory", err);
+    if (status == POSREF_OK && !(mebibytes >= 64 && mebibytes <= 1 << 30))
+        return bad(err, "--memory", "must be at least 64 (MiB)");
+    *out = (uint64_t)mebibytes << 20;
+    return status;
+}
+
 static enum posref_status read_report(struct arguments *a, const char *text,
                                       struct posref_error *err)
 {
@@ -157,6 +170,8 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
         return read_seconds(&o->timeout_s, key, value, err);
     } else if (strcmp(key, "--start-timeout") == 0) {
         return read_seconds(&o->start_timeout_s, key, value, err);
+    } else if (strcmp(key, "--memory") == 0) {
+        return read_memory(&o->memory_limit_bytes, value, err);
     } else {
         return bad(err, key, "no such option; posref test --help lists them");
     }
@@ -358,6 +373,8 @@ int posref_cmd_test(int argc, char **argv)
     a->options.suite = "core";
     a->options.timeout_s = 10;
     a->options.start_timeout_s = 60;
+    a->options.memory_limit_bytes =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
     for (int d = 0; d < POSREF_N_FLOATS; d++)
         a->options.dtype[d] = true;
     posref_buffer_init(&a->config, 1 << 16);

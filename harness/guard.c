@@ -24,23 +24,38 @@ bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
         return false;
     for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
         unsigned char *begin = base + GUARD_BYTES + (size_t)i * stride;
-        if (mprotect(begin, POSREF_WIRE_SIZE_BYTES, PROT_READ | PROT_WRITE) != 0)
-            return false;
         slots[i] = (struct posref_guard_slot){.begin = begin,
                                               .end = begin + POSREF_WIRE_SIZE_BYTES};
     }
     return true;
 }
 
-void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
+/* Opens `need` bytes at both ends of the slot; what was never needed stays inaccessible, so that an
+ * access far out is caught as well. */
+static bool open_ends(struct posref_guard_slot *slot, size_t need)
+{
+    if (need <= slot->open_bytes)
+        return true;
+    need = (need + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
+    if (mprotect(slot->begin, need, PROT_READ | PROT_WRITE) != 0 ||
+        mprotect(slot->end - need, need, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    slot->open_bytes = need;
+    return true;
+}
+
+bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
                         enum posref_guard_side side)
 {
     bool after = side == POSREF_GUARD_AFTER;
+    if (!open_ends(slot, size_bytes + POSREF_GUARD_CANARY_BYTES))
+        return false;
     slot->side = side;
     slot->size_bytes = size_bytes;
     slot->data = after ? slot->end - size_bytes : slot->begin;
     memset(after ? slot->data - POSREF_GUARD_CANARY_BYTES : slot->data + size_bytes, CANARY,
            POSREF_GUARD_CANARY_BYTES);
+    return true;
 }
 
 bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot)
@@ -89,6 +104,13 @@ static int fault_is_write(const ucontext_t *context)
 #endif
 }
 
+/* Near enough to be an index of this tensor gone wrong; anything else is a wild pointer. */
+static bool is_near(const unsigned char *at, const struct posref_guard_slot *slot)
+{
+    int64_t reach = (int64_t)(slot->size_bytes + GUARD_BYTES / 2), offset = at - slot->data;
+    return offset >= -reach && offset < (int64_t)slot->size_bytes + reach;
+}
+
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     struct posref_wire *wire = watched.wire;
@@ -97,8 +119,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         const unsigned char *at = info->si_addr;
         for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
             const struct posref_guard_slot *slot = &watched.slots[i];
-            if (slot->data && at >= slot->begin - GUARD_BYTES / 2 &&
-                at < slot->end + GUARD_BYTES / 2) {
+            if (slot->data && is_near(at, slot)) {
                 wire->fault_tensor = i;
                 wire->fault_offset_bytes = at - slot->data;
             }

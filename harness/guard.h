@@ -16,6 +16,7 @@ struct posref_guard_slot {
     unsigned char *begin, *end; /* usable; inaccessible on both sides */
     unsigned char *data;        /* of the present tensor; NULL: the slot is not in use */
     size_t size_bytes;
+    size_t open_bytes; /* accessible at either end */
     enum posref_guard_side side;
 };
 
@@ -23,8 +24,8 @@ struct posref_guard_slot {
 bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS]);
 
 /* Places a tensor of size_bytes (at most POSREF_WIRE_SIZE_BYTES - POSREF_GUARD_CANARY_BYTES) at one
- * end of a slot and lays a canary on its other side. */
-void posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
+ * end of a slot and lays a canary on its other side. false: the memory cannot be had. */
+bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
                         enum posref_guard_side side);
 
 /* Whether the canary is whole; if not, *offset is that of the byte that changed nearest to the

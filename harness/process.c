@@ -77,6 +77,7 @@ void posref_process_init(struct posref_process *p)
 {
     memset(p, 0, sizeof *p);
     p->memory_fd = p->signal_fd = p->capture_fd = p->pid_fd = -1;
+    posref_interrupt_hold(&p->interrupt);
     p->n_spared = list_children(p->spared, sizeof p->spared / sizeof *p->spared);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -239,19 +240,43 @@ static bool has_died(struct posref_process *p)
     return true;
 }
 
+/* Whether the worker holds too much, from /proc/PID/statm; looks at most every 20 ms. */
+static bool is_fat(struct posref_process *p)
+{
+    char path[64];
+    unsigned long long size = 0, resident = 0;
+    double now = posref_process_clock();
+    if (p->memory_limit_bytes == 0 || p->pid == 0 || now < p->looked_at + 0.02)
+        return false;
+    p->looked_at = now;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)p->pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    int n = fscanf(file, "%llu %llu", &size, &resident);
+    fclose(file);
+    return n == 2 && resident > p->memory_limit_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 enum posref_wait posref_process_wait(struct posref_process *p, double seconds)
 {
     double end = posref_process_clock() + seconds;
     for (;;) {
         double left = end - posref_process_clock();
-        /* Without a pidfd a death shows only by asking, so look at least every 20 ms. */
-        double tick = p->pid_fd >= 0 || left < 0.02 ? left : 0.02;
-        struct pollfd fds[3] = {{.fd = p->signal_fd, .events = POLLIN},
+        /* Memory shows only by asking, a death too where there is no pidfd. */
+        double tick = left < 0.02 ? left : 0.02;
+        struct pollfd fds[4] = {{.fd = p->signal_fd, .events = POLLIN},
                                 {.fd = p->capture_fd, .events = POLLIN},
-                                {.fd = p->pid_fd, .events = POLLIN}};
-        int ready = poll(fds, 3, tick > 0 ? (int)(tick * 1000.0) + 1 : 0);
+                                {.fd = p->pid_fd, .events = POLLIN},
+                                {.fd = p->interrupt.fd, .events = POLLIN}};
+        int ready = poll(fds, 4, tick > 0 ? (int)(tick * 1000.0) + 1 : 0);
         if (ready < 0 && errno != EINTR)
             return POSREF_WAIT_LATE;
+        if (ready > 0 && (fds[3].revents & POLLIN)) {
+            posref_process_end(p);
+            posref_process_release(p); /* ends this process, unless somebody handles the signal */
+            return POSREF_WAIT_LATE;
+        }
         if (fds[1].revents & POLLIN)
             drain_capture(p);
         char byte;
@@ -264,6 +289,8 @@ enum posref_wait posref_process_wait(struct posref_process *p, double seconds)
         }
         if (posref_process_clock() >= end)
             return POSREF_WAIT_LATE;
+        if (is_fat(p))
+            return POSREF_WAIT_FAT;
         if (fds[0].revents & (POLLHUP | POLLERR) || fds[1].revents == POLLHUP)
             usleep(1000); /* the plugin closed our descriptors: poll no longer sleeps */
     }
@@ -288,4 +315,9 @@ void posref_process_end(struct posref_process *p)
     close_fd(&p->signal_fd);
     close_fd(&p->capture_fd);
     close_fd(&p->pid_fd);
+}
+
+void posref_process_release(struct posref_process *p)
+{
+    posref_interrupt_release(&p->interrupt);
 }

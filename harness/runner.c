@@ -4,6 +4,7 @@
 #include "plugin_text.h"
 #include "process.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,12 @@ static void read_death(struct posref_trial *trial, const struct posref_process *
     int status = process->wait_status;
     if (how == POSREF_WAIT_LATE) {
         trial->verdict = POSREF_VERDICT_TIMEOUT;
+    } else if (how == POSREF_WAIT_FAT) {
+        trial->verdict = POSREF_VERDICT_CRASH;
+        trial->signal = SIGKILL;
+        snprintf(trial->why, sizeof trial->why,
+                 "ended by posref: its process held more than %llu MiB of memory",
+                 (unsigned long long)(process->memory_limit_bytes >> 20));
     } else if (WIFSIGNALED(status)) {
         trial->verdict = POSREF_VERDICT_CRASH;
         trial->signal = WTERMSIG(status);
@@ -96,6 +103,19 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
     }
 }
 
+/* Waits for loading, opening or closing; ignores the bytes that come while the worker is loaded as
+ * far as `load`, which can only be the plugin's. */
+static enum posref_wait wait_past_bytes(struct posref_runner *r, enum posref_load load)
+{
+    double end = posref_process_clock() + r->options.start_timeout_s, left;
+    while ((left = end - posref_process_clock()) > 0) {
+        enum posref_wait how = posref_process_wait(&r->process, left);
+        if (how != POSREF_WAIT_DONE || atomic_load(&r->process.wire->load) != (uint32_t)load)
+            return how;
+    }
+    return POSREF_WAIT_LATE;
+}
+
 /* A worker with the plugin open, or r->alive = false and r->lost saying what happened. */
 static enum posref_status start(struct posref_runner *r, struct posref_error *err)
 {
@@ -106,7 +126,8 @@ static enum posref_status start(struct posref_runner *r, struct posref_error *er
         return status;
     r->n_workers++;
     r->n_seen = 0;
-    enum posref_wait how = posref_process_wait(&r->process, r->options.start_timeout_s);
+    /* A byte that comes before the plugin is loaded is the plugin's, not the worker's. */
+    enum posref_wait how = wait_past_bytes(r, POSREF_LOAD_NONE);
     if (how == POSREF_WAIT_DONE) {
         r->alive = true;
         return check_load(r, err);
@@ -129,6 +150,7 @@ enum posref_status posref_runner_new(struct posref_runner **out,
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
     r->options = *options;
     posref_process_init(&r->process);
+    r->process.memory_limit_bytes = options->memory_limit_bytes;
     enum posref_status status = start(r, err);
     if (status != POSREF_OK) {
         posref_runner_free(r);
@@ -144,7 +166,7 @@ void posref_runner_close(struct posref_runner *r, enum posref_verdict *verdict)
     if (r->alive) {
         enum posref_wait how = POSREF_WAIT_DIED;
         if (posref_process_tell(&r->process, POSREF_WIRE_QUIT))
-            how = posref_process_wait(&r->process, r->options.start_timeout_s);
+            how = wait_past_bytes(r, POSREF_LOAD_READY);
         bool closed = how == POSREF_WAIT_DIED && r->process.wire && r->process.wait_status == 0 &&
                       (atomic_load(&r->process.wire->progress) & 0xff) == POSREF_PHASE_CLOSED;
         if (!closed)
@@ -160,6 +182,7 @@ void posref_runner_free(struct posref_runner *r)
     if (!r)
         return;
     posref_process_end(&r->process);
+    posref_process_release(&r->process);
     free(r->seen);
     free(r);
 }
@@ -210,23 +233,52 @@ static void remember(struct posref_runner *r, const struct posref_trial *trial)
     r->seen[r->n_seen++] = kind_of(trial);
 }
 
-/* Waits for the batch's end. A case's clock starts when the parent first sees it begin, so that a
- * case gets at least its deadline and at most twice that. */
+static bool is_settled(const struct posref_runner *r, size_t k)
+{
+    struct posref_wire_case *record = posref_batch_record(&r->batch, r->process.wire, k);
+    return atomic_load(&record->result) != POSREF_WIRE_NOT_RUN;
+}
+
+/* How far the batch is: the call that runs, or `past`, where that is not behind it. The word can be
+ * overwritten by the plugin, so it counts only upwards, and only behind settled cases: it cannot buy
+ * more time than calls take. */
+static uint64_t progress_of(const struct posref_runner *r, uint64_t past)
+{
+    uint64_t progress = atomic_load(&r->process.wire->progress);
+    size_t index = (size_t)(progress >> 8);
+    if (progress <= past || index >= r->batch.n || (progress & 0xff) > POSREF_PHASE_REPEAT ||
+        (index > 0 && !is_settled(r, index - 1)))
+        return past;
+    return progress;
+}
+
+/* Waits for the batch's end. A call's clock starts when the parent first sees it begin, so that a
+ * call gets at least its deadline and at most twice that. The worker's byte is a hint only: the
+ * plugin can send one too. */
 static enum posref_wait await(struct posref_runner *r, const struct posref_trial *trials)
 {
-    struct posref_wire *wire = r->process.wire;
+    uint64_t progress = progress_of(r, 0);
+    size_t known = 0; /* settled cases seen so far: what they ran is compiled by now */
+    double began = posref_process_clock();
     for (;;) {
-        uint64_t progress = atomic_load(&wire->progress);
-        size_t index = (size_t)(progress >> 8);
-        const struct posref_trial *now = &trials[index < r->batch.n ? index : r->batch.n - 1];
+        const struct posref_trial *now = &trials[progress >> 8];
         double deadline = first_of_kind(r, now) ? r->options.start_timeout_s : r->options.timeout_s;
-        enum posref_wait how = posref_process_wait(&r->process, deadline);
-        for (size_t k = index; how == POSREF_WAIT_LATE && k < r->batch.n; k++)
-            if (atomic_load(&posref_batch_record(&r->batch, wire, k)->result) !=
-                POSREF_WIRE_NOT_RUN)
-                remember(r, &trials[k]);
-        if (how != POSREF_WAIT_LATE || atomic_load(&wire->progress) == progress)
+        double left = began + deadline - posref_process_clock();
+        enum posref_wait how = posref_process_wait(&r->process, left > 0 ? left : 0);
+        size_t before = known;
+        while (known < r->batch.n && is_settled(r, known))
+            known++;
+        if (how == POSREF_WAIT_DIED || how == POSREF_WAIT_FAT || known == r->batch.n)
             return how;
+        for (size_t k = before; k < known; k++)
+            remember(r, &trials[k]);
+        if (left > 0 && how == POSREF_WAIT_DONE)
+            continue;
+        uint64_t later = progress_of(r, progress);
+        if (later == progress)
+            return POSREF_WAIT_LATE;
+        progress = later;
+        began = posref_process_clock();
     }
 }
 

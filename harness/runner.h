@@ -13,6 +13,7 @@ struct posref_runner_options {
     const char *config;       /* "key=value key=value", "" for none */
     double start_timeout_s;   /* loading, open, close, and the first call of each op and shape */
     double timeout_s;         /* every other call */
+    uint64_t memory_limit_bytes; /* resident memory of the worker; 0: none */
     const char *program;      /* the executable that has the worker in it; NULL: this one */
 };
 

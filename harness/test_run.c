@@ -147,7 +147,9 @@ static enum posref_status begin(struct run *run, struct posref_error *err)
     const struct posref_runner_options runner = {.plugin_path = options->plugin,
                                                  .config = options->config,
                                                  .start_timeout_s = options->start_timeout_s,
-                                                 .timeout_s = options->timeout_s};
+                                                 .timeout_s = options->timeout_s,
+                                                 .memory_limit_bytes =
+                                                     options->memory_limit_bytes};
     char digest[65];
     name_groups(run);
     enum posref_status status = digest_plugin(digest, options->plugin, err);

@@ -23,6 +23,7 @@ struct posref_test_options {
     bool dtype[POSREF_N_FLOATS];
     enum posref_grade gate[POSREF_N_FLOATS];
     double timeout_s, start_timeout_s;
+    uint64_t memory_limit_bytes; /* resident memory of the worker; 0: none */
     bool strict;
 };
 

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Should memory run out, this process and its children are the ones to go. */
+static void volunteer(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, "1000", 4) != 4)
+        errno = 0; /* nothing depends on it */
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Nothing of the parent's may stay open, no core file, and death with the parent. */
 static bool shed_inheritance(void)
 {
@@ -27,6 +38,7 @@ static bool shed_inheritance(void)
     if (getppid() == 1)
         return false; /* the parent died before the line above */
     (void)setsid();
+    volunteer();
     struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
     sigset_t empty;

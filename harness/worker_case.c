@@ -55,7 +55,8 @@ static void lay_tensors(struct job *job, enum posref_guard_side side)
         const struct posref_wire_tensor *tensor = &job->tensor[i];
         struct posref_guard_slot *slot = &job->w->slots[i];
         enum posref_dtype dtype = (enum posref_dtype)tensor->dtype;
-        posref_guard_place(slot, tensor->size_bytes, side);
+        if (!posref_guard_place(slot, tensor->size_bytes, side))
+            _exit(3); /* out of memory, or the plugin unmapped it: the verdict says exited */
         if (tensor->is_output)
             posref_pattern_fill(slot->data, dtype, tensor->size_bytes / posref_dtype_size(dtype));
         else

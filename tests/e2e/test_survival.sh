@@ -25,6 +25,28 @@ verdicts() {
 judge cuts_memory
 same "$status $verdict $others" '0 pass pass' cuts_memory
 
+judge claims_done
+same "$status $verdict $others" '0 pass pass' claims_done
+judge writes_far_out
+same "$status $verdict $others" '1 crash pass' writes_far_out
+judge leaks --memory 300 --timeout 20
+same "$status $verdict $others" '1 crash pass' leaks
+refuses '--memory' test "$BUILD/mutants/leaks.so" --memory 1
+
+# Broken off: what the plugin started does not stay. Ignored signals (nohup) stay ignored.
+"$POSREF" test "$BUILD/mutants/daemonises.so" dim=4 scaling=none pairing=half op=rotate \
+    --suite smoke --dtype f32 --timeout 9 --start-timeout 9 --db "$db" >"$work/out" 2>&1 &
+run_pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    if pgrep -x posref-daemon >"$work/daemon"; then break; fi
+    sleep 0.1
+done
+kill -HUP "$run_pid"
+wait "$run_pid"
+same $? 129 'a run that is broken off'
+same "$(wc -l <"$work/daemon")" 1 'daemon that was there'
+same "$(pgrep -cx posref-daemon)" 0 'daemons left'
+
 # Files that a plain open or a look into the library path would take wrongly.
 mkfifo "$work/pipe.so"
 refuses "pipe.so: is no shared library" test "$work/pipe.so" --db "$db" --suite smoke

@@ -107,7 +107,7 @@ fi
 
 succeeds test --help
 help_text=$(cat "$work/out")
-for option in suite dtype min-grade config report timeout start-timeout strict db; do
+for option in suite dtype min-grade config report timeout start-timeout memory strict db; do
     if grep -q -- "--$option" <<<"$help_text"; then ok; else bad "--help lacks --$option"; fi
 done
 
