@@ -243,8 +243,7 @@ static bool has_died(struct posref_process *p)
 /* Whether the worker holds too much, from /proc/PID/statm; looks at most every 20 ms. */
 static bool is_fat(struct posref_process *p)
 {
-    char path[64];
-    unsigned long long size = 0, resident = 0;
+    char path[64], line[128];
     double now = posref_process_clock();
     if (p->memory_limit_bytes == 0 || p->pid == 0 || now < p->looked_at + 0.02)
         return false;
@@ -253,9 +252,12 @@ static bool is_fat(struct posref_process *p)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    int n = fscanf(file, "%llu %llu", &size, &resident);
+    size_t got = fread(line, 1, sizeof line - 1, file); /* "SIZE RESIDENT ...", in pages */
     fclose(file);
-    return n == 2 && resident > p->memory_limit_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+    line[got] = '\0';
+    const char *resident = strchr(line, ' ');
+    return resident != NULL && strtoull(resident, NULL, 10) >
+                                   p->memory_limit_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 enum posref_wait posref_process_wait(struct posref_process *p, double seconds)

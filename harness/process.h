@@ -43,9 +43,9 @@ POSREF_MUST_USE enum posref_status posref_process_start(struct posref_process *p
 /* Sends one byte. false: the worker is gone. */
 bool posref_process_tell(struct posref_process *process, char what);
 
-/* Waits for the worker's byte, its death, `seconds`, or more memory than it may hold (FAT), whichever
- * is first; keeps what the plugin prints. After DIED the status is in wait_status. A signal that ends
- * this process does so here, after the worker and its descendants. */
+/* Waits for the worker's byte, its death, `seconds`, or more memory than it may hold (FAT),
+ * whichever is first; keeps what the plugin prints. After DIED the status is in wait_status. A
+ * signal that ends this process does so here, after the worker and its descendants. */
 enum posref_wait posref_process_wait(struct posref_process *process, double seconds);
 
 /* Kills the worker, its process group and everything that fell to us, and releases the rest. */

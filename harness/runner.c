@@ -239,8 +239,8 @@ static bool is_settled(const struct posref_runner *r, size_t k)
     return atomic_load(&record->result) != POSREF_WIRE_NOT_RUN;
 }
 
-/* How far the batch is: the call that runs, or `past`, where that is not behind it. The word can be
- * overwritten by the plugin, so it counts only upwards, and only behind settled cases: it cannot buy
+/* How far the batch is: the call that runs, or `past`, where that is not behind it. The plugin
+ * can overwrite the word, so it counts only upwards, and only behind settled cases: it cannot buy
  * more time than calls take. */
 static uint64_t progress_of(const struct posref_runner *r, uint64_t past)
 {
