@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bulk evaluation on several threads: the rows of tables and rotations are independent, so the
- * positions are cut into as many parts as there are threads. */
+ * positions are cut into blocks that the threads take one after the other. A block is small enough
+ * to be computed in a cache and copied to its place from there. */
 #include "vectors/vectors.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Elements that make a thread worth its start (some 50 us). */
-#define MIN_ELEMENTS_OF_A_THREAD 16384
+#define BLOCK_ELEMENTS 16384
+#define MIN_BLOCKS_OF_A_THREAD 2 /* fewer do not pay for the start of a thread */
 #define MAX_THREADS 64
 
-struct part {
+struct bulk {
     const struct posref_prepared *prepared;
     enum posref_op op;
-    struct posref_tensors in, out;
-    struct posref_heap *heap;
-    enum posref_status status;
-    bool started;
-    pthread_t thread;
+    const struct posref_tensors *in;
+    struct posref_tensors out; /* whole outputs */
+    int64_t n_rows, block_rows;
+    _Atomic int64_t next_row;
+    _Atomic bool failed;
 };
-
-static void *run(void *of)
-{
-    struct part *part = of;
-    struct posref_arena arena = posref_heap_arena(part->heap);
-    part->status = posref_eval_prepared(&part->out, part->prepared, part->op, &part->in, &arena,
-                                        NULL);
-    return NULL;
-}
 
 /* Rows first ... first + n of each input, without a copy. */
 static void cut(struct posref_tensors *out, const struct posref_tensors *in, int64_t first,
@@ -43,97 +36,132 @@ static void cut(struct posref_tensors *out, const struct posref_tensors *in, int
     }
 }
 
-/* How many threads the request keeps busy; 1: it has no independent rows, or is small. */
-static int threads_for(const struct posref_spec *spec, const struct posref_tensors *in,
-                       int64_t n_rows)
+/* Rows of this request are positions; outputs of rank 0 and 1 do not depend on them. */
+static bool is_by_row(const struct posref_tensor *tensor)
+{
+    return tensor->rank > 1;
+}
+
+static enum posref_status eval_block(struct posref_tensors *out, const struct bulk *bulk,
+                                     int64_t first, const struct posref_arena *arena)
+{
+    struct posref_tensors in;
+    int64_t rows = bulk->n_rows - first;
+    cut(&in, bulk->in, first, rows < bulk->block_rows ? rows : bulk->block_rows);
+    return posref_eval_prepared(out, bulk->prepared, bulk->op, &in, arena, NULL);
+}
+
+static void copy_block(const struct bulk *bulk, const struct posref_tensors *block, int64_t first)
+{
+    for (int k = 0; k < block->n; k++) {
+        const struct posref_tensor *from = &block->item[k], *to = &bulk->out.item[k];
+        int64_t count = posref_tensor_count(from);
+        int64_t offset = is_by_row(from) ? first * (count / from->shape[0]) : 0;
+        if (first == 0 || is_by_row(from))
+            memcpy((double *)to->data + offset, from->data, (size_t)count * sizeof(double));
+    }
+}
+
+static void *run(void *of)
+{
+    struct bulk *bulk = of;
+    struct posref_heap *heap = posref_heap_new(0);
+    struct posref_tensors block;
+    for (;;) {
+        int64_t first = atomic_fetch_add(&bulk->next_row, bulk->block_rows);
+        if (first >= bulk->n_rows || atomic_load(&bulk->failed))
+            break;
+        struct posref_arena arena = heap ? posref_heap_arena(heap) : (struct posref_arena){0};
+        if (!heap || eval_block(&block, bulk, first, &arena) != POSREF_OK) {
+            atomic_store(&bulk->failed, true);
+            break;
+        }
+        copy_block(bulk, &block, first);
+        posref_heap_reset(heap);
+    }
+    posref_heap_free(heap);
+    return NULL;
+}
+
+/* The outputs' shapes, from the first block, and memory for them. */
+static bool allocate(struct bulk *bulk, const struct posref_arena *arena)
+{
+    struct posref_tensors first;
+    if (eval_block(&first, bulk, 0, arena) != POSREF_OK)
+        return false;
+    bulk->out = first;
+    for (int k = 0; k < first.n; k++) {
+        struct posref_tensor *tensor = &bulk->out.item[k];
+        if (!is_by_row(tensor))
+            continue;
+        tensor->shape[0] = bulk->n_rows;
+        int64_t count = posref_tensor_count(tensor);
+        if (count > POSREF_MAX_OUTPUT_ELEMENTS)
+            return false;
+        tensor->data = arena->alloc(arena->ctx, (size_t)count * sizeof(double));
+        if (!tensor->data)
+            return false;
+    }
+    copy_block(bulk, &first, 0);
+    bulk->next_row = bulk->block_rows;
+    return true;
+}
+
+/* Runs on this thread too, so that one is enough. */
+static void run_threads(struct bulk *bulk, int n_threads)
+{
+    pthread_t thread[MAX_THREADS];
+    int n_started = 0;
+    while (n_started < n_threads - 1 &&
+           pthread_create(&thread[n_started], NULL, run, bulk) == 0)
+        n_started++;
+    run(bulk);
+    for (int k = 0; k < n_started; k++)
+        pthread_join(thread[k], NULL);
+}
+
+/* Rows of a block; 0: the request has no independent rows, or is small. */
+static int64_t rows_of_block(const struct posref_spec *spec, const struct posref_tensors *in)
 {
     const struct posref_tensor *x = posref_tensors_find(in, "x");
     const struct posref_tensor *positions = posref_tensors_find(in, "positions");
     if (!spec->given[POSREF_FIELD_DIM] || !positions || positions->rank != 1 ||
-        (x && (x->rank < 2 || x->shape[0] != n_rows)) || in->n > 1 + (x != NULL))
-        return 1;
-    int64_t elements = x ? posref_tensor_count(x) : n_rows * spec->dim;
-    int64_t most = elements / MIN_ELEMENTS_OF_A_THREAD;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (most > cores)
-        most = cores;
-    if (most > n_rows)
-        most = n_rows;
-    return most > MAX_THREADS ? MAX_THREADS : most < 1 ? 1 : (int)most;
-}
-
-/* Outputs whose rows are positions are put together; the others are the same in every part. */
-static enum posref_status join(struct posref_tensors *out, const struct part *parts, int n_parts,
-                               const struct posref_arena *arena, struct posref_error *err)
-{
-    struct posref_tensors joined = parts[0].out;
-    for (int k = 0; k < joined.n; k++) {
-        struct posref_tensor *tensor = &joined.item[k];
-        const bool by_row = tensor->rank > 1;
-        int64_t count = 0;
-        for (int p = 0; p < (by_row ? n_parts : 1); p++)
-            count += posref_tensor_count(&parts[p].out.item[k]);
-        double *data = arena->alloc(arena->ctx, (size_t)count * sizeof *data);
-        if (!data)
-            return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
-        tensor->data = data;
-        if (by_row)
-            tensor->shape[0] = 0;
-        for (int p = 0; p < (by_row ? n_parts : 1); p++) {
-            const struct posref_tensor *piece = &parts[p].out.item[k];
-            memcpy(data, piece->data, (size_t)posref_tensor_count(piece) * sizeof *data);
-            data += posref_tensor_count(piece);
-            if (by_row)
-                tensor->shape[0] += piece->shape[0];
-        }
-    }
-    *out = joined;
-    return POSREF_OK;
-}
-
-/* false: some part failed, or could not be started. */
-static bool run_parts(struct part *parts, int n)
-{
-    bool all = true;
-    for (int p = 0; p < n; p++) {
-        parts[p].heap = posref_heap_new(0);
-        parts[p].started = parts[p].heap && pthread_create(&parts[p].thread, NULL, run,
-                                                           &parts[p]) == 0;
-    }
-    for (int p = 0; p < n; p++) {
-        if (parts[p].started)
-            pthread_join(parts[p].thread, NULL);
-        all = all && parts[p].started && parts[p].status == POSREF_OK;
-    }
-    return all;
+        in->n > 1 + (x != NULL))
+        return 0;
+    int64_t n_rows = positions->shape[0];
+    if (n_rows < 1 || n_rows > POSREF_MAX_POSITIONS)
+        return 0;
+    if (x && (x->rank < 2 || x->shape[0] != n_rows))
+        return 0;
+    int64_t row = x ? posref_tensor_count(x) / n_rows : spec->dim;
+    int64_t rows = row < BLOCK_ELEMENTS ? BLOCK_ELEMENTS / row : 1;
+    return n_rows / rows < 2 * MIN_BLOCKS_OF_A_THREAD ? 0 : rows;
 }
 
 enum posref_status posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec,
                                     enum posref_op op, const struct posref_tensors *in,
                                     const struct posref_arena *arena, struct posref_error *err)
 {
-    const struct posref_tensor *positions = posref_tensors_find(in, "positions");
-    const int64_t n_rows = positions && positions->rank == 1 ? positions->shape[0] : 0;
-    const int n_parts = n_rows ? threads_for(spec, in, n_rows) : 1;
+    struct bulk bulk = {.op = op, .in = in, .block_rows = rows_of_block(spec, in)};
     struct posref_prepared *prepared;
-    if (n_parts == 1 || n_rows > POSREF_MAX_POSITIONS)
+    if (bulk.block_rows == 0)
         return posref_eval(out, spec, op, in, arena, err);
     enum posref_status status = posref_prepare(&prepared, spec, arena, err);
     if (status != POSREF_OK)
         return status;
-    struct part parts[MAX_THREADS];
-    memset(parts, 0, sizeof parts);
-    for (int p = 0; p < n_parts; p++) {
-        int64_t first = n_rows * p / n_parts, end = n_rows * (p + 1) / n_parts;
-        parts[p].prepared = prepared;
-        parts[p].op = op;
-        cut(&parts[p].in, in, first, end - first);
-    }
-    /* A failure is told by the whole evaluation, which names the element as the caller counts. */
-    bool all = run_parts(parts, n_parts);
-    status = all ? join(out, parts, n_parts, arena, err)
-                 : posref_eval_prepared(out, prepared, op, in, arena, err);
-    for (int p = 0; p < n_parts; p++)
-        posref_heap_free(parts[p].heap);
-    return status;
+    bulk.prepared = prepared;
+    bulk.n_rows = posref_tensors_find(in, "positions")->shape[0];
+    int64_t n_threads = bulk.n_rows / bulk.block_rows / MIN_BLOCKS_OF_A_THREAD;
+    const int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n_threads > cores)
+        n_threads = cores;
+    if (allocate(&bulk, arena))
+        run_threads(&bulk, n_threads > MAX_THREADS ? MAX_THREADS : (int)n_threads);
+    else
+        bulk.failed = true;
+    /* A failure is told by the whole evaluation, which counts elements as the caller does. */
+    if (bulk.failed)
+        return posref_eval_prepared(out, prepared, op, in, arena, err);
+    *out = bulk.out;
+    return POSREF_OK;
 }
