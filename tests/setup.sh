@@ -34,6 +34,7 @@ test        jq                  command     jq
 test        sqlite3             command     sqlite3
 test        valgrind            command     valgrind
 test        procps              command     ps
+test        musl-tools          command     musl-gcc
 lint        clang               command     clang
 lint        binutils            command     objdump
 lint        sqlite3             command     sqlite3
