@@ -10,6 +10,7 @@
  *     form=row         m j          distance plus m i, constant in a row: equal after softmax
  *     form=symmetric  -m |i - j| */
 #include "ball.h"
+#include "layout.h"
 #include "scheme.h"
 
 static const struct posref_field_use fields[] = {
@@ -30,10 +31,8 @@ static const char *const inputs[] = {"positions", "q_positions", "k_positions", 
 static enum posref_status slope_ball(struct posref_ball *out, const struct posref_spec *spec, int h,
                                      unsigned prec_bits)
 {
-    int c = 1;
-    while (c <= spec->num_heads / 2)
-        c *= 2;
-    const int num = h < c ? h + 1 : 2 * (h - c) + 1, den = h < c ? c : 2 * c;
+    int num, den;
+    posref_layout_slope(&num, &den, spec, h);
     struct posref_ball exponent, factor;
     posref_ball_set_double(&exponent, spec->alibi_bias_max);
     posref_ball_set_int(&factor, -num);
@@ -250,13 +249,6 @@ static enum posref_status eval(struct posref_job *job)
     return status;
 }
 
-static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
-{
-    (void)spec; /* the ranges of the fields say it all */
-    (void)err;
-    return POSREF_OK;
-}
-
 const struct posref_scheme_def posref_alibi = {
     .info = {.name = "alibi",
              .summary = "a bias linear in the distance, one slope per head, added to the scores",
@@ -266,6 +258,5 @@ const struct posref_scheme_def posref_alibi = {
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_BIAS | 1U << POSREF_OP_WEIGHTS,
-    .check = check,
     .eval = eval,
 };

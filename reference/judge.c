@@ -205,35 +205,48 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
     return POSREF_BREACH_NONE;
 }
 
+/* By how much a pair is turned further than expected, radians. */
+static double turned(const struct judge_unit *unit)
+{
+    return atan2(unit->want[0] * unit->got[1] - unit->want[1] * unit->got[0],
+                 unit->want[0] * unit->got[0] + unit->want[1] * unit->got[1]);
+}
+
+static bool angle_is_judged(const struct judge_unit *unit, const struct limits *l)
+{
+    return unit->is_pair && unit->scale != 0 && unit->k * l->u_angle * unit->angle <= 0.125;
+}
+
+/* c->farthest[i] = the unit of pair i with the largest judged angle, or NULL. */
+static void find_farthest(const struct judge_case *c, const struct limits *l)
+{
+    for (int i = 0; i < c->n_pairs; i++)
+        c->farthest[i] = NULL;
+    for (int64_t k = 0; k < c->n_units; k++) {
+        const struct judge_unit *unit = &c->unit[k];
+        if (!angle_is_judged(unit, l) || unit->position == 0)
+            continue;
+        const struct judge_unit **far = &c->farthest[unit->pair];
+        if (!*far || unit->angle > (*far)->angle)
+            *far = unit;
+    }
+}
+
 /* Grade float32 forms an angle as position times one frequency, rounded: the error of
  * the angle is position * (error of the frequency), within 2 u |angle|. Fits the error of the
  * frequency of each pair at its largest judged angle, and checks the others against it. */
 static bool one_frequency(const struct judge_case *c, const struct limits *l)
 {
+    find_farthest(c, l);
     for (int64_t k = 0; k < c->n_units; k++) {
-        const struct judge_unit *far = NULL, *unit = &c->unit[k];
-        if (!unit->is_pair || unit->scale == 0)
+        const struct judge_unit *unit = &c->unit[k];
+        const struct judge_unit *far = angle_is_judged(unit, l) ? c->farthest[unit->pair] : NULL;
+        if (!far || far == unit)
             continue;
-        for (int64_t other = 0; other < c->n_units; other++) {
-            const struct judge_unit *u = &c->unit[other];
-            if (u->pair == unit->pair && u->is_pair && u->scale != 0 && u->position != 0 &&
-                u->k * l->u_angle * u->angle <= 0.125 && (!far || u->angle > far->angle))
-                far = u;
-        }
-        if (!far || far == unit || unit->k * l->u_angle * unit->angle > 0.125)
-            continue;
-        double turned[2];
-        const struct judge_unit *both[2] = {unit, far};
-        for (int which = 0; which < 2; which++)
-            turned[which] = atan2(both[which]->want[0] * both[which]->got[1] -
-                                      both[which]->want[1] * both[which]->got[0],
-                                  both[which]->want[0] * both[which]->got[0] +
-                                      both[which]->want[1] * both[which]->got[1]);
         double share = unit->position / far->position;
         double noise = 2 * l->u_angle * unit->angle + 1.5 * (math_part(unit, l) + l->u_out);
         double far_noise = 2 * l->u_angle * far->angle + 1.5 * (math_part(far, l) + l->u_out);
-        /* Tables of a direction turned the other way have errors of opposite sign in both. */
-        if (fabs(turned[0] - share * turned[1]) > noise + fabs(share) * far_noise)
+        if (fabs(turned(unit) - share * turned(far)) > noise + fabs(share) * far_noise)
             return false;
     }
     return true;
@@ -312,6 +325,17 @@ static enum posref_status check_tensors(const struct posref_tensors *golden,
     return POSREF_OK;
 }
 
+static enum posref_status make_room_for_farthest(struct judge_case *c)
+{
+    for (int64_t k = 0; k < c->n_units; k++)
+        if (c->unit[k].is_pair && c->unit[k].pair >= c->n_pairs)
+            c->n_pairs = c->unit[k].pair + 1;
+    if (c->n_pairs == 0)
+        return POSREF_OK;
+    c->farthest = c->arena->alloc(c->arena->ctx, (size_t)c->n_pairs * sizeof *c->farthest);
+    return c->farthest ? POSREF_OK : posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
+}
+
 enum posref_status posref_judge(struct posref_judgement *out, const struct posref_spec *spec,
                                 enum posref_op op, const struct posref_tensors *inputs,
                                 const struct posref_tensors *golden,
@@ -325,6 +349,8 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
     enum posref_status status = check_tensors(golden, actual, err);
     if (status == POSREF_OK)
         status = posref_judge_units(&c);
+    if (status == POSREF_OK)
+        status = make_room_for_farthest(&c);
     if (status != POSREF_OK)
         return status;
     memset(out, 0, sizeof *out);

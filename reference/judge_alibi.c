@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slopes, biases and softmax weights as judged units: docs/tolerance.md, "ALiBi". */
 #include "judge_impl.h"
+#include "layout.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Relative float32 error of slope h, in u: 2^-e with e formed in up to two roundings, or as power
  * h + 1 of a rounded first slope. */
-static double slope_k(const struct posref_spec *spec, double slope, int h)
+static double slope_k(double slope, int h)
 {
-    (void)spec;
     return 4 + 2 * fabs(log(slope)) + h;
 }
 
@@ -32,11 +32,9 @@ static struct judge_unit *add_one(struct judge_case *c, int64_t element, int hea
 /* The published slopes, to about 1e-15. */
 static double slope_of(const struct posref_spec *spec, int h)
 {
-    int c = 1;
-    while (c <= spec->num_heads / 2)
-        c *= 2;
-    double share = h < c ? (h + 1.0) / c : (2.0 * (h - c) + 1) / (2.0 * c);
-    return exp2(-spec->alibi_bias_max * share);
+    int num, den;
+    posref_layout_slope(&num, &den, spec, h);
+    return exp2(-spec->alibi_bias_max * num / den);
 }
 
 static const double *grid(const struct judge_case *c, const char *name, int64_t *n)
@@ -138,7 +136,7 @@ static enum posref_status weights_units(struct judge_case *c)
         struct row row = {.spec = c->spec, .logits = logits + r * n_k, .k = k, .n = n_k,
                           .weight = golden + r * n_k, .q = q[r % n_q],
                           .slope = slope_of(c->spec, head), .largest = -HUGE_VAL};
-        row.k_slope = slope_k(c->spec, row.slope, head);
+        row.k_slope = slope_k(row.slope, head);
         for (int64_t j = 0; j < n_k; j++)
             row.largest = fmax(row.largest, score_of(&row, j));
         row_units(c, &row, head, r * n_k);
@@ -156,7 +154,7 @@ enum posref_status posref_judge_units_alibi(struct judge_case *c)
     for (int64_t k = 0; k < count && status == POSREF_OK; k++) {
         int head = (int)(k / per_head);
         struct judge_unit *unit = add_one(c, k, head);
-        unit->k = slope_k(c->spec, slope_of(c->spec, head), head);
+        unit->k = slope_k(slope_of(c->spec, head), head);
         unit->recurrence = head;
     }
     return status;

@@ -46,6 +46,8 @@ struct judge_case {
     struct posref_error *err;
     struct judge_unit *unit;
     int64_t n_units;
+    const struct judge_unit **farthest; /* scratch [n_pairs], n_pairs > every is_pair unit's pair */
+    int n_pairs;
     bool copies_hold; /* untouched channels are bit-identical copies */
     struct judge_unit broken_copy;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of rotations, tables, sinusoids and embeddings, and frequencies, as judged units. */
 #include "judge_impl.h"
+#include "layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,34 +122,20 @@ static enum posref_status table_units(struct judge_case *c)
     const int64_t n = positions->shape[positions->rank - 1];
     const int cosine = rope ? find_tensor(c, "cos") : find_tensor(c, "table");
     const int sine = rope ? find_tensor(c, "sin") : cosine;
-    const bool concat = c->spec->order == POSREF_ORDER_CONCAT;
     struct judge_frequency *f;
     enum posref_status status = frequencies_of(&f, c, pairs);
     if (status == POSREF_OK)
         status = posref_judge_allocate(c, n * pairs);
     for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
-        int64_t row = k / pairs, i = k % pairs;
-        int64_t at_sin = rope ? k : row * c->spec->dim + (concat ? i : 2 * i);
-        int64_t at_cos = rope ? k : row * c->spec->dim + (concat ? i + pairs : 2 * i + 1);
-        struct judge_unit *unit = add_pair(c, &f[i], (int)i, position[row], cosine, at_cos, sine,
-                                           at_sin);
+        const int64_t row = k / pairs, base = row * c->spec->dim;
+        int at_sin, at_cos, i = (int)(k % pairs);
+        posref_layout_sinusoidal(&at_sin, &at_cos, c->spec, i);
+        struct judge_unit *unit = add_pair(c, &f[i], i, position[row], cosine,
+                                           rope ? k : base + at_cos, sine,
+                                           rope ? k : base + at_sin);
         unit->moves = position[row] != 0;
     }
     return status;
-}
-
-/* Channels of pair i. */
-static void channels(int *first, int *second, const struct posref_spec *spec, int i)
-{
-    if (spec->scheme == POSREF_SCHEME_SINUSOIDAL) {
-        bool concat = spec->order == POSREF_ORDER_CONCAT;
-        *first = concat ? i + spec->dim / 2 : 2 * i + 1;
-        *second = concat ? i : 2 * i;
-        return;
-    }
-    bool half = spec->pairing == POSREF_PAIRING_HALF;
-    *first = half ? i : 2 * i;
-    *second = half ? i + spec->rotary_dim / 2 : 2 * i + 1;
 }
 
 static void check_copies(struct judge_case *c, const struct posref_tensor *x, int y, int64_t n_rows)
@@ -188,7 +175,10 @@ static enum posref_status row_units(struct judge_case *c)
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
         int64_t row = k / pairs, base = row * c->spec->dim;
         int first, second, i = (int)(k % pairs);
-        channels(&first, &second, c->spec, i);
+        if (embed)
+            posref_layout_sinusoidal(&second, &first, c->spec, i); /* cosine first */
+        else
+            posref_layout_rope(&first, &second, c->spec, i);
         struct judge_unit *unit = add_pair(c, &f[i], i, position[row / heads], y, base + first, y,
                                            base + second);
         unit->moves = unit->position != 0 && unit->scale != 0;

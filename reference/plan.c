@@ -2,13 +2,7 @@
 /* Compiles a rope spec to a plan. */
 #include "plan.h"
 
-/* The two channels of pair i inside a block of r rotated channels. */
-static void channels(int *first, int *second, int pairing, int i, int r)
-{
-    bool half = pairing == POSREF_PAIRING_HALF;
-    *first = half ? i : 2 * i;
-    *second = half ? i + r / 2 : 2 * i + 1;
-}
+#include "layout.h"
 
 static bool allocate(struct posref_plan *plan, const struct posref_job *job)
 {
@@ -26,7 +20,7 @@ static void lay_out(struct posref_plan *plan, const struct posref_spec *spec)
         plan->copied[channel] = true;
     for (int i = 0; i < plan->n_pairs; i++) {
         struct posref_plan_pair *pair = &plan->pair[i];
-        channels(&pair->in1, &pair->in2, spec->pairing, i, spec->rotary_dim);
+        posref_layout_rope(&pair->in1, &pair->in2, spec, i);
         pair->out1 = pair->in1;
         pair->out2 = pair->in2;
         pair->axis = 0;

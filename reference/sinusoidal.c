@@ -6,6 +6,7 @@
  * table[p] = sin p theta_0, cos p theta_0, sin p theta_1, ...     order=interleaved
  * table[p] = sin p theta_0, sin p theta_1, ..., cos p theta_0, ... order=concat */
 #include "frequencies.h"
+#include "layout.h"
 
 #include <math.h>
 
@@ -40,6 +41,8 @@ static void ladder(struct posref_frequencies *out, const struct posref_spec *spe
         .scaling = &posref_scaling_none,
     };
 }
+
+static const struct posref_magnitude one = {.hi = 1, .lo = 0, .is_one = true, .is_exact = true};
 
 struct embed {
     const struct posref_frequencies *of;
@@ -87,7 +90,6 @@ static enum posref_status add_rounded(double *y, double x, const struct posref_d
 static enum posref_status embed_pair(double *y_sin, double *y_cos, double x_sin, double x_cos,
                                      const struct embed *at)
 {
-    const struct posref_magnitude one = {.hi = 1, .lo = 0, .is_one = true, .is_exact = true};
     struct posref_dd cosine, sine;
     posref_turn_cos_sin_dd(&cosine, &sine, at->turn, &one, at->position);
     struct sum_ctx ctx = {at, x_sin, true};
@@ -98,19 +100,10 @@ static enum posref_status embed_pair(double *y_sin, double *y_cos, double x_sin,
     return add_rounded(y_cos, x_cos, &cosine, &ctx);
 }
 
-/* Channels of the sine and cosine of frequency i. */
-static void channels(int *sine, int *cosine, const struct posref_spec *spec, int i)
-{
-    bool interleaved = spec->order == POSREF_ORDER_INTERLEAVED;
-    *sine = interleaved ? 2 * i : i;
-    *cosine = interleaved ? 2 * i + 1 : i + spec->dim / 2;
-}
-
 static enum posref_status table(struct posref_job *job, const struct posref_frequencies *of,
                                 const struct posref_turn *turns,
                                 const struct posref_positions *positions)
 {
-    const struct posref_magnitude one = {.hi = 1, .lo = 0, .is_one = true, .is_exact = true};
     const int64_t n = positions->n, dim = job->spec->dim;
     double *out;
     enum posref_status status = posref_job_output(&out, job, "table", 2, (const int64_t[]){n, dim});
@@ -118,7 +111,7 @@ static enum posref_status table(struct posref_job *job, const struct posref_freq
         const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
         for (int i = 0; i < dim / 2 && status == POSREF_OK; i++) {
             int sine, cosine;
-            channels(&sine, &cosine, job->spec, i);
+            posref_layout_sinusoidal(&sine, &cosine, job->spec, i);
             status = posref_frequencies_table(out + row * dim + cosine, out + row * dim + sine, dim,
                                               of, i, &turns[i], &one, positions->value + row, rows);
         }
@@ -142,7 +135,7 @@ static enum posref_status embed(struct posref_job *job, const struct posref_freq
     for (int64_t k = 0; k < positions->n * heads && status == POSREF_OK; k++)
         for (int i = 0; i < dim / 2 && status == POSREF_OK; i++) {
             int sine, cosine;
-            channels(&sine, &cosine, job->spec, i);
+            posref_layout_sinusoidal(&sine, &cosine, job->spec, i);
             const struct embed at = {of, &turns[i], positions->value[k / heads], i};
             status = embed_pair(&y[k * dim + sine], &y[k * dim + cosine], x[k * dim + sine],
                                 x[k * dim + cosine], &at);

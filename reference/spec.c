@@ -169,7 +169,7 @@ enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_
         status = settle(&work, POSREF_FIELD_SCALING, err);
     for (int field = 0; field < POSREF_N_FIELDS && status == POSREF_OK; field++)
         status = settle(&work, (enum posref_field)field, err);
-    if (status == POSREF_OK)
+    if (status == POSREF_OK && posref_scheme_def(work.scheme)->check)
         status = posref_scheme_def(work.scheme)->check(&work, err);
     if (status == POSREF_OK && has_scaling(&work) && posref_scaling_def(work.scaling)->check)
         status = posref_scaling_def(work.scaling)->check(&work, err);
