@@ -38,8 +38,8 @@ struct posref_scheme_def {
     const struct posref_field_use *fields; /* without scheme itself; ends with NEED_NONE */
     const char *const *inputs;             /* tensors it reads, NULL-terminated */
     unsigned ops;                          /* bit 1 << op for each op but ALL */
-    /* NULL, or checks combinations of fields and derives optional ones (spec->given says which have a
-     * value). Ranges of single fields have been checked. */
+    /* NULL, or checks combinations of fields and derives optional ones (spec->given says which
+     * have a value). Ranges of single fields have been checked. */
     enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err);
     enum posref_status (*eval)(struct posref_job *job);
     /* Compiles the job's spec, which outlives the plan, for job->plan; NULL: nothing to share. */

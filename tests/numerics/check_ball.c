@@ -4,6 +4,7 @@
  * its radius stays within a few units of the precision asked for. usage: check_ball [rounds]
  * [seed] */
 #include "reference/ball.h"
+#include "tests/numerics/random.h"
 
 #include <gmp.h>
 #include <math.h>
@@ -14,23 +15,8 @@
 
 #define MPFR_BITS 9000 /* wide enough for any sum of the operands used */
 
-static uint64_t state;
 static int failures;
 static long checks;
-
-static uint64_t next_random(void)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_between(int64_t low, int64_t high)
-{
-    return low + (int64_t)(next_random() % (uint64_t)(high - low + 1));
-}
 
 /* Some limbs random, some all ones, some zero: carries and exact cases happen. */
 static void random_ball(struct posref_ball *out, int max_limbs, int64_t max_exponent, bool wide)

@@ -4,6 +4,7 @@
  * the bulk function (correctly rounded or undecided) and the rotation of a pair.
  * usage: check_turn [rounds] [seed] */
 #include "reference/turn.h"
+#include "tests/numerics/random.h"
 
 #include <math.h>
 #include <mpfr.h>
@@ -14,26 +15,11 @@
 #define BITS 500
 #define BATCH 64
 
-static uint64_t state;
 static long failures;
 static long checks;
 static double worst_dd, worst_magnitude, worst_rotate; /* error / bound */
 static long undecided_dd, undecided_bulk, undecided_rotate;
 static long rotations;
-
-static uint64_t next_random(void)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_between(int64_t low, int64_t high)
-{
-    return low + (int64_t)(next_random() % (uint64_t)(high - low + 1));
-}
 
 static void fail(const char *what, double position, double got, double want)
 {
