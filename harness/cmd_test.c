@@ -16,7 +16,7 @@ static const char help[] =
     "Judges an implementation on the golden vectors that match. PLUGIN is a shared library\n"
     "(docs/plugin.md); it runs in a process of its own. KEY is any field of a spec, op, flag, or\n"
     "id (then VALUE is how the id begins).\n\n"
-    "  --suite NAME[@VERSION]   smoke or core (default core)\n"
+    "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
     "  --dtype LIST             of f64,f32,f16,bf16 (default all; a plugin may decline some)\n"
     "  --min-grade GRADE        what passes: exact, float32, recurrence, fast or low\n"
     "                           (default: f64 exact, f32 recurrence, 16-bit low)\n"

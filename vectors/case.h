@@ -29,15 +29,24 @@ struct posref_case_list {
     size_t n;
 };
 
-/* Expands the suites' declarations (vectors/suites/README.md describes them). The list lives in the
- * arena. Errors name the group and the member at fault. */
+/* One file that declares cases (vectors/suites/README.md describes them): its text, and its name
+ * for errors. */
+struct posref_suite_text {
+    const char *name, *json;
+};
+#define POSREF_MAX_SUITE_TEXTS 32
+
+/* Expands declarations. Suites come smallest first, each by the file that has its version and then
+ * the files that only add groups to it. The list lives in the arena. Errors name the group and the
+ * member at fault. */
 POSREF_MUST_USE enum posref_status posref_suites_expand(struct posref_case_list *out,
-                                                        const char *core_json,
-                                                        const char *smoke_json,
+                                                        const struct posref_suite_text *texts,
+                                                        size_t n_texts,
                                                         const struct posref_arena *arena,
                                                         struct posref_error *err);
-/* The suites of this program, from the declarations built into it. */
+/* The suites of this program up to `largest` (NULL: all), from the declarations built into it. */
 POSREF_MUST_USE enum posref_status posref_suites_load(struct posref_case_list *out,
+                                                      const char *largest,
                                                       const struct posref_arena *arena,
                                                       struct posref_error *err);
 

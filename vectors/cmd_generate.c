@@ -12,7 +12,7 @@ static void print_help(void)
          "       posref generate --cases\n"
          "\n"
          "Computes every golden vector and writes the database. It appears whole or not at all.\n"
-         "  --suite NAME   smoke or core (default)\n"
+         "  --suite NAME   smoke, core (default) or full\n"
          "  -o FILE        where to write (default: posref-NAME.db)\n"
          "  -j N           threads (default: one a core)\n"
          "  --cases        print the expanded case list instead, the input of posref-digest\n"
@@ -43,7 +43,7 @@ static int print_cases(void)
         return posref_report_error("generate", status, &err);
     }
     struct posref_arena arena = posref_heap_arena(heap);
-    enum posref_status status = posref_suites_load(&list, &arena, &err);
+    enum posref_status status = posref_suites_load(&list, NULL, &arena, &err);
     if (status == POSREF_OK)
         posref_cases_text(&out, &list);
     int exit_code = status == POSREF_OK ? posref_write_out("generate", &out)

@@ -123,12 +123,11 @@ void posref_db_close(struct posref_db *db)
     free(db);
 }
 
-/* The cached database of this program's suites: its name changes with their content, so that a
+/* The cached database of this program's suites: its name changes with what is built in, so that a
  * newer program does not read an older one's vectors. */
 static bool cache_path(struct posref_buffer *out)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    static const char *const parts[] = {"core.json", "smoke.json", "digests.txt", "vectors.sql"};
     struct posref_sha256 sha;
     char digest[65];
     if (cache && cache[0] == '/') /* the XDG specification: a relative path is to be ignored */
@@ -138,10 +137,9 @@ static bool cache_path(struct posref_buffer *out)
     else
         return false;
     posref_sha256_init(&sha);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *text = posref_embedded_find(parts[i]);
-        posref_sha256_add(&sha, text ? text : "", text ? strlen(text) : 0);
-    }
+    const char *name, *text;
+    for (size_t i = 0; posref_embedded_at(i, &name, &text); i++)
+        posref_sha256_add(&sha, text, strlen(text));
     posref_sha256_finish(digest, &sha);
     posref_buffer_printf(out, "core-%.12s.db", digest);
     return !out->failed;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Prints C source that holds the named files, for posref_embedded_find.
+# Prints C source that holds the named files, for posref_embedded_find and _at.
 #
 #   embed.sh FILE...
 set -eu
@@ -15,12 +15,27 @@ for file; do
     echo '0};'
     n=$((n + 1))
 done
-echo 'const char *posref_embedded_find(const char *name)'
-echo '{'
+echo 'static const struct { const char *name, *text; } files[] = {'
 n=0
 for file; do
-    echo "    if (strcmp(name, \"$(basename "$file")\") == 0) return file_$n;"
+    echo "    {\"$(basename "$file")\", file_$n},"
     n=$((n + 1))
 done
-echo '    return NULL;'
-echo '}'
+cat <<'END'
+};
+bool posref_embedded_at(size_t i, const char **name, const char **text)
+{
+    if (i >= sizeof files / sizeof *files)
+        return false;
+    *name = files[i].name;
+    *text = files[i].text;
+    return true;
+}
+const char *posref_embedded_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(files[i].name, name) == 0)
+            return files[i].text;
+    return NULL;
+}
+END

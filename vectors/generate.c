@@ -89,7 +89,7 @@ static enum posref_status generate(struct generation *generation, const char *pa
                                    const char *suite, int n_workers,
                                    const struct posref_arena *arena, struct posref_error *err)
 {
-    enum posref_status status = posref_suites_load(&generation->list, arena, err);
+    enum posref_status status = posref_suites_load(&generation->list, suite, arena, err);
     if (status == POSREF_OK)
         status = keep_suite(&generation->list, suite, err);
     struct posref_atomic_file file;

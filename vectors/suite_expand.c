@@ -13,10 +13,21 @@
 struct expansion {
     const struct posref_arena *arena;
     struct posref_error *err;
-    const json_t *sets;
+    json_t *const *files;
+    size_t n_files;
+    const json_t *sets; /* of the file at hand */
     struct posref_case *item;
     size_t n;
 };
+
+/* The set called `name` in the file at hand, else in the first file that has one. */
+static const json_t *find_set(const struct expansion *to, const char *name)
+{
+    const json_t *set = json_object_get(to->sets, name);
+    for (size_t i = 0; i < to->n_files && !set; i++)
+        set = json_object_get(json_object_get(to->files[i], "sets"), name);
+    return set;
+}
 
 /* What {name} can be: a list of alternatives, an alternative, or names of sets and lists of
  * those, flattened. */
@@ -29,7 +40,7 @@ static enum posref_status flatten(struct choices *out, const json_t *value, int 
                                   const struct expansion *to)
 {
     if (json_is_string(value)) {
-        const json_t *set = json_object_get(to->sets, json_string_value(value));
+        const json_t *set = find_set(to, json_string_value(value));
         if (!set || depth > 8)
             return posref_fail(to->err, POSREF_BAD_INPUT, json_string_value(value), "no such set");
         return flatten(out, set, depth + 1, to);
@@ -116,12 +127,12 @@ static enum posref_status expand(struct expansion *to, const struct posref_draft
     return status;
 }
 
-static enum posref_status expand_groups(struct expansion *to, const json_t *core)
+static enum posref_status expand_groups(struct expansion *to, const json_t *file, int suite)
 {
-    size_t i;
+    size_t i, first = to->n;
     json_t *group;
-    to->sets = json_object_get(core, "sets");
-    json_array_foreach(json_object_get(core, "groups"), i, group) {
+    to->sets = json_object_get(file, "sets");
+    json_array_foreach(json_object_get(file, "groups"), i, group) {
         struct posref_draft draft = {.dim_min = 0, .dim_max = 1e9};
         const char *id = json_string_value(json_object_get(group, "id"));
         if (!id)
@@ -133,6 +144,8 @@ static enum posref_status expand_groups(struct expansion *to, const json_t *core
         if (status != POSREF_OK)
             return status;
     }
+    for (; first < to->n; first++)
+        to->item[first].suite = suite;
     return POSREF_OK;
 }
 
@@ -150,18 +163,19 @@ static enum posref_status sort_cases(struct expansion *to)
     return POSREF_OK;
 }
 
-/* Marks the cases whose ids match a pattern of the smaller suite; each pattern must match. */
-static enum posref_status select_cases(struct expansion *to, const json_t *smoke)
+/* Moves the cases whose ids match a pattern of a smaller suite into it; each pattern must match. */
+static enum posref_status select_cases(struct expansion *to, const json_t *file, int suite)
 {
     size_t i;
     json_t *pattern;
-    json_array_foreach(json_object_get(smoke, "select"), i, pattern) {
+    json_array_foreach(json_object_get(file, "select"), i, pattern) {
         const char *text = json_is_string(pattern) ? json_string_value(pattern) : "";
         bool any = false;
         for (size_t c = 0; c < to->n; c++) {
             if (fnmatch(text, to->item[c].id, 0) != 0)
                 continue;
-            to->item[c].suite = 0;
+            if (to->item[c].suite > suite)
+                to->item[c].suite = suite;
             any = true;
         }
         if (!any)
@@ -170,40 +184,50 @@ static enum posref_status select_cases(struct expansion *to, const json_t *smoke
     return POSREF_OK;
 }
 
-static enum posref_status name_suite(struct posref_case_list *list, const json_t *suite,
-                                     struct posref_error *err)
+/* The rank of the suite that the file belongs to: a new one when it has a version. */
+static enum posref_status name_suite(struct posref_case_list *list, int *suite, const json_t *file,
+                                     const char *file_name, struct posref_error *err)
 {
-    const char *name = json_string_value(json_object_get(suite, "suite"));
-    const char *version = json_string_value(json_object_get(suite, "version"));
-    int n = list->n_suites++;
-    if (!name || !version || strlen(name) >= sizeof list->suite[n].name ||
-        strlen(version) >= sizeof list->suite[n].version)
-        return posref_fail(err, POSREF_BAD_INPUT, "suite", "no name or no version, or too long");
+    const char *name = json_string_value(json_object_get(file, "suite"));
+    const char *version = json_string_value(json_object_get(file, "version"));
+    int n = list->n_suites;
+    if (!name || strlen(name) >= sizeof list->suite[n].name)
+        return posref_fail(err, POSREF_BAD_INPUT, file_name, "names no suite");
+    for (*suite = 0; *suite < n; ++*suite)
+        if (strcmp(list->suite[*suite].name, name) == 0)
+            break;
+    if ((*suite < n) == (version != NULL) || n == POSREF_MAX_SUITES ||
+        (version && strlen(version) >= sizeof list->suite[n].version))
+        return posref_fail(err, POSREF_BAD_INPUT, file_name,
+                           "the first file of a suite, and no other, has its version");
+    if (!version)
+        return POSREF_OK;
     memcpy(list->suite[n].name, name, strlen(name) + 1);
     memcpy(list->suite[n].version, version, strlen(version) + 1);
+    list->n_suites++;
     return POSREF_OK;
 }
 
-static enum posref_status expand_suites(struct posref_case_list *out, const json_t *core,
-                                        const json_t *smoke, const struct posref_arena *arena,
-                                        struct posref_error *err)
+static enum posref_status expand_files(struct posref_case_list *out, json_t *const *file,
+                                       const struct posref_suite_text *texts, size_t n_texts,
+                                       const struct posref_arena *arena, struct posref_error *err)
 {
     struct posref_case_list list = {.n = 0};
-    struct expansion to = {.arena = arena, .err = err};
+    struct expansion to = {.arena = arena, .err = err, .files = file, .n_files = n_texts};
+    int suite[POSREF_MAX_SUITE_TEXTS];
+    enum posref_status status = POSREF_OK;
     to.item = arena->alloc(arena->ctx, MAX_CASES * sizeof *to.item);
     if (!to.item)
         return posref_fail(err, POSREF_NO_MEMORY, "suites", "no memory");
-    enum posref_status status = name_suite(&list, smoke, err);
-    if (status == POSREF_OK)
-        status = name_suite(&list, core, err);
-    if (status == POSREF_OK)
-        status = expand_groups(&to, core);
+    for (size_t i = 0; i < n_texts && status == POSREF_OK; i++) {
+        status = name_suite(&list, &suite[i], file[i], texts[i].name, err);
+        if (status == POSREF_OK)
+            status = expand_groups(&to, file[i], suite[i]);
+    }
     if (status == POSREF_OK)
         status = sort_cases(&to);
-    for (size_t i = 0; i < to.n; i++)
-        to.item[i].suite = 1;
-    if (status == POSREF_OK)
-        status = select_cases(&to, smoke);
+    for (size_t i = n_texts; i-- > 0 && status == POSREF_OK;) /* larger suites first */
+        status = select_cases(&to, file[i], suite[i]);
     if (status != POSREF_OK)
         return status;
     list.item = to.item;
@@ -237,30 +261,63 @@ static enum posref_status own_texts(struct posref_case_list *list,
     return POSREF_OK;
 }
 
-enum posref_status posref_suites_expand(struct posref_case_list *out, const char *core_json,
-                                        const char *smoke_json, const struct posref_arena *arena,
+enum posref_status posref_suites_expand(struct posref_case_list *out,
+                                        const struct posref_suite_text *texts, size_t n_texts,
+                                        const struct posref_arena *arena,
                                         struct posref_error *err)
 {
     struct posref_case_list list;
-    json_t *smoke = load(smoke_json, "smoke.json", err);
-    json_t *core = smoke ? load(core_json, "core.json", err) : NULL;
-    enum posref_status status =
-        core ? expand_suites(&list, core, smoke, arena, err) : POSREF_BAD_INPUT;
+    json_t *file[POSREF_MAX_SUITE_TEXTS] = {NULL};
+    enum posref_status status = POSREF_OK;
+    if (n_texts > POSREF_MAX_SUITE_TEXTS)
+        return posref_fail(err, POSREF_INTERNAL, "suites", "more than %d files",
+                           POSREF_MAX_SUITE_TEXTS);
+    for (size_t i = 0; i < n_texts && status == POSREF_OK; i++) {
+        file[i] = load(texts[i].json, texts[i].name, err);
+        status = file[i] ? POSREF_OK : POSREF_BAD_INPUT;
+    }
+    if (status == POSREF_OK)
+        status = expand_files(&list, file, texts, n_texts, arena, err);
     if (status == POSREF_OK)
         status = own_texts(&list, arena, err);
-    json_decref(core);
-    json_decref(smoke);
+    for (size_t i = 0; i < n_texts; i++)
+        json_decref(file[i]);
     if (status == POSREF_OK)
         *out = list;
     return status;
 }
 
-enum posref_status posref_suites_load(struct posref_case_list *out,
+/* Whether the file called `name` declares a part of `suite`: SUITE.json or SUITE-PART.json. */
+static bool is_part(const char *name, const char *suite, char after)
+{
+    size_t length = strlen(suite);
+    return strncmp(name, suite, length) == 0 && name[length] == after &&
+           (after == '-' || strcmp(name + length, ".json") == 0);
+}
+
+enum posref_status posref_suites_load(struct posref_case_list *out, const char *largest,
                                       const struct posref_arena *arena, struct posref_error *err)
 {
-    const char *core = posref_embedded_find("core.json");
-    const char *smoke = posref_embedded_find("smoke.json");
-    if (!core || !smoke)
-        return posref_fail(err, POSREF_INTERNAL, "suites", "not built into the program");
-    return posref_suites_expand(out, core, smoke, arena, err);
+    static const char *const suites[] = {"smoke", "core", "full"};
+    struct posref_suite_text texts[POSREF_MAX_SUITE_TEXTS];
+    size_t n = 0;
+    bool done = false;
+    /* smoke selects from core, so that it is never loaded without it */
+    const size_t least = 2;
+    for (size_t s = 0; s < sizeof suites / sizeof *suites && !(done && s >= least); s++) {
+        for (const char *after = ".-"; *after; after++) {
+            struct posref_suite_text text;
+            for (size_t i = 0; posref_embedded_at(i, &text.name, &text.json); i++) {
+                if (!is_part(text.name, suites[s], *after))
+                    continue;
+                if (n == POSREF_MAX_SUITE_TEXTS)
+                    return posref_fail(err, POSREF_INTERNAL, "suites", "too many files");
+                texts[n++] = text;
+            }
+        }
+        done = done || (largest && strcmp(largest, suites[s]) == 0);
+    }
+    if (largest && !done)
+        return posref_fail(err, POSREF_BAD_INPUT, "suite", "there is no suite '%.40s'", largest);
+    return posref_suites_expand(out, texts, n, arena, err);
 }

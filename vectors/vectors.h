@@ -172,7 +172,7 @@ posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec, enu
 /* One vector as stored. All pointers live in the arena it was read with. */
 struct posref_vector {
     const char *id;
-    const char *suite_min;    /* the smallest suite that holds it: "smoke" or "core" */
+    const char *suite_min;    /* the smallest suite that holds it: "smoke", "core" or "full" */
     enum posref_op op;
     struct posref_spec spec;  /* completed: every field spelt out */
     struct posref_tensors inputs;

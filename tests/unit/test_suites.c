@@ -260,21 +260,57 @@ END_TEST
     "\"source\": \"t\", \"op\": \"rotate\", \"x\": \"random\", " \
     "\"of\": {\"w\": \"w\"}, \"length\": 100" more "}"
 
+static enum posref_status expand_one(struct posref_case_list *out, const char *json,
+                                     const struct posref_arena *arena, struct posref_error *err)
+{
+    const struct posref_suite_text texts[] = {{"smoke.json", SMOKE_JSON}, {"core.json", json}};
+    return posref_suites_expand(out, texts, 2, arena, err);
+}
+
 START_TEST(expands)
 {
     struct posref_heap *heap = posref_heap_new(0);
     struct posref_arena arena = posref_heap_arena(heap);
     struct posref_case_list list;
     struct posref_error err = {{0}, {0}};
-    enum posref_status status = posref_suites_expand(
-        &list, CORE_JSON(GROUP("r/{w}/p", ", \"positions\": \"L-1,L,2L+3,7\"")), SMOKE_JSON,
-        &arena, &err);
+    enum posref_status status = expand_one(
+        &list, CORE_JSON(GROUP("r/{w}/p", ", \"positions\": \"L-1,L,2L+3,7\"")), &arena, &err);
     ck_assert_msg(status == POSREF_OK, "%s: %s", err.key, err.text);
     ck_assert_uint_eq(list.n, 2);
     ck_assert_str_eq(list.item[0].id, "r/a/p");
     ck_assert_str_eq(list.item[0].inputs, "positions=99,100,203,7 x=random");
     ck_assert_str_eq(list.item[1].flags, "non-pow2-width pairing");
     ck_assert_int_eq(list.item[1].suite, 0);
+    posref_heap_free(heap);
+}
+END_TEST
+
+/* Files that add to a suite, sets of earlier files, and the larger suite. */
+START_TEST(expands_several_files)
+{
+    static const struct posref_suite_text texts[] = {
+        {"smoke.json", "{\"suite\": \"s\", \"version\": \"1\", \"select\": [\"r/a/*\"]}"},
+        {"core.json", CORE_JSON(GROUP("r/{w}/p", ", \"positions\": \"1\""))},
+        {"core-more.json", "{\"suite\": \"c\", \"groups\": ["
+                           GROUP("q/{w}/p", ", \"positions\": \"2\"") "]}"},
+        {"full.json", "{\"suite\": \"f\", \"version\": \"3\", \"groups\": ["
+                      GROUP("a/{w}/p", ", \"positions\": \"3\"") "]}"},
+    };
+    const struct posref_suite_text twice[] = {texts[0], texts[1], texts[1]};
+    struct posref_heap *heap = posref_heap_new(0);
+    struct posref_arena arena = posref_heap_arena(heap);
+    struct posref_case_list list;
+    struct posref_error err = {{0}, {0}};
+    enum posref_status status = posref_suites_expand(&list, texts, 4, &arena, &err);
+    ck_assert_msg(status == POSREF_OK, "%s: %s", err.key, err.text);
+    ck_assert_uint_eq(list.n, 6);
+    ck_assert_int_eq(list.n_suites, 3);
+    static const int want[] = {2, 2, 1, 1, 0, 1}; /* a/a, a/b, q/a, q/b, r/a, r/b */
+    for (size_t i = 0; i < list.n; i++)
+        ck_assert_msg(list.item[i].suite == want[i], "%s: %d", list.item[i].id,
+                      list.item[i].suite);
+    ck_assert(posref_suites_expand(&list, twice, 3, &arena, &err) == POSREF_BAD_INPUT);
+    ck_assert_str_eq(err.key, "core.json");
     posref_heap_free(heap);
 }
 END_TEST
@@ -300,7 +336,7 @@ START_TEST(expansion_refuses)
         struct posref_arena arena = posref_heap_arena(heap);
         struct posref_case_list list = {.n = 7};
         struct posref_error err = {{0}, {0}};
-        ck_assert_msg(posref_suites_expand(&list, bad[i], SMOKE_JSON, &arena, &err) ==
+        ck_assert_msg(expand_one(&list, bad[i], &arena, &err) ==
                       POSREF_BAD_INPUT, "%zu", i);
         ck_assert_msg(err.text[0] && err.key[0], "%zu", i);
         ck_assert_uint_eq(list.n, 7);
@@ -318,7 +354,7 @@ START_TEST(text_form_there_and_back)
     struct posref_buffer text, second;
     posref_buffer_init(&text, 1 << 24);
     posref_buffer_init(&second, 1 << 24);
-    ck_assert(posref_suites_load(&list, &arena, &err) == POSREF_OK);
+    ck_assert(posref_suites_load(&list, NULL, &arena, &err) == POSREF_OK);
     posref_cases_text(&text, &list);
     char *copy = strdup(text.data);
     ck_assert_msg(posref_cases_parse(&again, copy, &arena, &err) == POSREF_OK, "%s", err.text);
@@ -350,6 +386,7 @@ int main(void)
     tcase_add_test(tests, positions_are_there);
     tcase_add_test(tests, flags_are_explained);
     tcase_add_test(plain, expands);
+    tcase_add_test(plain, expands_several_files);
     tcase_add_test(plain, expansion_refuses);
     tcase_add_test(plain, text_form_there_and_back);
     suite_add_tcase(suite, tests);
