@@ -102,7 +102,10 @@ enum posref_status posref_trial_make(struct posref_trial *out, const struct posr
             status = add_input(out, in, in->name, dtype, arena, err);
         }
     }
-    for (int i = 0; i < vector->outputs.n && status == POSREF_OK; i++)
-        status = reshape(&out->out.item[out->out.n++], &vector->outputs.item[i], dtype, arena, err);
+    for (int i = 0; i < vector->outputs.n && status == POSREF_OK; i++) {
+        const struct posref_tensor *golden = &vector->outputs.item[i];
+        status = reshape(&out->out.item[out->out.n++], golden,
+                         golden->dtype == POSREF_I64 ? POSREF_I64 : dtype, arena, err);
+    }
     return status;
 }

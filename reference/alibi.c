@@ -10,6 +10,7 @@
  *     form=row         m j          distance plus m i, constant in a row: equal after softmax
  *     form=symmetric  -m |i - j| */
 #include "ball.h"
+#include "judge_impl.h"
 #include "layout.h"
 #include "scheme.h"
 
@@ -20,7 +21,9 @@ static const struct posref_field_use fields[] = {
     {0, POSREF_NEED_NONE},
 };
 
-static const char *const inputs[] = {"positions", "q_positions", "k_positions", "logits", NULL};
+static const struct posref_input_use inputs[] = {{"positions", ""}, {"q_positions", ""},
+                                                 {"k_positions", ""},
+                                                 {"logits", "num_heads,n_q,n_k"}, {NULL, NULL}};
 
 /* Slopes are enclosed once a head at this precision; the rare product that it leaves undecided is
  * computed again from the spec. */
@@ -254,9 +257,18 @@ const struct posref_scheme_def posref_alibi = {
              .summary = "a bias linear in the distance, one slope per head, added to the scores",
              .formula = "bias = -m_h (i - j); m_h = 2^(-alibi_bias_max (h+1)/num_heads) for a "
                         "power of two of heads",
-             .source = "Press et al., Train Short, Test Long, arXiv 2108.12409"},
+             .source = "Press et al., Train Short, Test Long, arXiv 2108.12409",
+             .learned = "none",
+             .injected = "added to the scores of every layer",
+             .relative = "exact: the bias depends on the distance alone",
+             .beyond = "made for it: trained short, models still work on several times the length",
+             .cost = "one addition a score, O(n^2) values a head, or none when fused",
+             .users = "BLOOM, MPT, Falcon-RW, Baichuan-13B",
+             .advice = "length extrapolation without training; recent tokens weigh most",
+             .differs = "row-constant, distance or symmetric form (form); the slopes agree"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_BIAS | 1U << POSREF_OP_WEIGHTS,
     .eval = eval,
+    .judge = posref_judge_units_alibi,
 };

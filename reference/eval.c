@@ -6,8 +6,8 @@
 
 static bool scheme_reads(const struct posref_scheme_def *scheme, const char *name)
 {
-    for (const char *const *input = scheme->inputs; *input; input++)
-        if (strcmp(*input, name) == 0)
+    for (const struct posref_input_use *input = scheme->inputs; input->name; input++)
+        if (strcmp(input->name, name) == 0)
             return true;
     return false;
 }

@@ -17,6 +17,11 @@
      .max = (highest), .min_open = (open), .unit = (of), .default_text = (otherwise),             \
      .meaning = (text)}
 
+/* POSREF_TYPE_INTS or _REALS: each entry lies in [lowest, highest]. */
+#define LIST(key, member, of_type, lowest, highest, of, text)                                     \
+    {.name = (key), .type = (of_type), .offset = AT(member), .min = (lowest), .max = (highest),   \
+     .unit = (of), .meaning = (text)}
+
 static const char *const schemes[] = {"rope", "sinusoidal", "alibi", NULL};
 static const char *const partials[] = {"leading", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
@@ -93,6 +98,16 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
 const struct posref_field_def *posref_field_def(enum posref_field field)
 {
     return &fields[field];
+}
+
+bool posref_field_is_list(const struct posref_field_def *def)
+{
+    return def->type == POSREF_TYPE_INTS || def->type == POSREF_TYPE_REALS;
+}
+
+bool posref_field_is_number(const struct posref_field_def *def)
+{
+    return def->type != POSREF_TYPE_BOOL && def->type != POSREF_TYPE_CHOICE;
 }
 
 int posref_field_find(const char *name)

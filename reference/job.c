@@ -24,8 +24,8 @@ void *posref_job_alloc(const struct posref_job *job, size_t count, size_t size_b
     return memory;
 }
 
-enum posref_status posref_job_output(double **out, struct posref_job *job, const char *name,
-                                     int rank, const int64_t *shape)
+static enum posref_status add_output(void **out, struct posref_job *job, enum posref_dtype dtype,
+                                     const char *name, int rank, const int64_t *shape)
 {
     int64_t count = 1;
     for (int axis = 0; axis < rank; axis++) {
@@ -36,16 +36,36 @@ enum posref_status posref_job_output(double **out, struct posref_job *job, const
     }
     if (job->out->n == POSREF_MAX_TENSORS)
         return posref_fail(job->err, POSREF_INTERNAL, name, "too many outputs");
-    void *memory = posref_job_alloc(job, (size_t)count, sizeof(double));
+    void *memory = posref_job_alloc(job, (size_t)count, posref_dtype_size(dtype));
     if (!memory)
         return POSREF_NO_MEMORY;
     struct posref_tensor *tensor = &job->out->item[job->out->n++];
-    *tensor = (struct posref_tensor){.dtype = POSREF_F64, .rank = rank, .data = memory};
+    *tensor = (struct posref_tensor){.dtype = dtype, .rank = rank, .data = memory};
     snprintf(tensor->name, sizeof tensor->name, "%s", name);
     for (int axis = 0; axis < rank; axis++)
         tensor->shape[axis] = shape[axis];
     *out = memory;
     return POSREF_OK;
+}
+
+enum posref_status posref_job_output(double **out, struct posref_job *job, const char *name,
+                                     int rank, const int64_t *shape)
+{
+    void *memory = NULL;
+    enum posref_status status = add_output(&memory, job, POSREF_F64, name, rank, shape);
+    if (status == POSREF_OK)
+        *out = memory;
+    return status;
+}
+
+enum posref_status posref_job_output_int(int64_t **out, struct posref_job *job, const char *name,
+                                         int rank, const int64_t *shape)
+{
+    void *memory = NULL;
+    enum posref_status status = add_output(&memory, job, POSREF_I64, name, rank, shape);
+    if (status == POSREF_OK)
+        *out = memory;
+    return status;
 }
 
 static enum posref_status find(const struct posref_tensor **out, struct posref_job *job,

@@ -46,6 +46,7 @@ const char *posref_breach_text(enum posref_breach breach)
     case POSREF_BREACH_NORM: return "a pair's norm differs from the reference beyond its limit";
     case POSREF_BREACH_BIAS: return "errors lean to one side: rounding is not to nearest";
     case POSREF_BREACH_NORM_BIAS: return "norms are wrong by a common factor";
+    case POSREF_BREACH_INTEGER: return "an integer differs from the reference";
     case POSREF_BREACH_ANGLE: return "angles are not position times one frequency";
     default: return "";
     }
@@ -183,6 +184,8 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
 {
     enum posref_breach breach = POSREF_BREACH_NONE;
     struct sums sums = {0};
+    if (!c->integers_hold)
+        return POSREF_BREACH_INTEGER;
     if (!c->copies_hold)
         return POSREF_BREACH_COPY;
     for (int64_t k = 0; k < c->n_units; k++) {
@@ -300,7 +303,7 @@ static void measure(struct posref_judgement *out, const struct judge_case *c,
         out->n_judged += unit->moves && largest <= 0.125;
         add_to_sums(&sums, unit, &l, c->dtype);
     }
-    if (!c->copies_hold)
+    if (!c->copies_hold || !c->integers_hold)
         name_worst(out, c, &c->broken_copy, 0, HUGE_VAL);
     if (sums.n > 0) {
         out->bias_u = sums.signed_error / (double)sums.n / posref_unit(c->dtype);
@@ -325,6 +328,28 @@ static enum posref_status check_tensors(const struct posref_tensors *golden,
     return POSREF_OK;
 }
 
+/* Integers are exact. What differs first is named; a shape of any dtype has been checked. */
+static int64_t check_integers(struct judge_case *c)
+{
+    int64_t n = 0;
+    for (int t = 0; t < c->golden->n; t++) {
+        const struct posref_tensor *want = &c->golden->item[t];
+        if (want->dtype != POSREF_I64)
+            continue;
+        for (int64_t k = 0; k < posref_tensor_count(want); k++, n++) {
+            double expected = posref_judge_value(want, k);
+            double got = posref_judge_value(&c->actual->item[t], k);
+            if (got == expected || !c->integers_hold)
+                continue;
+            c->integers_hold = false;
+            c->broken_copy = (struct judge_unit){.want = {expected}, .got = {got}, .element = {k},
+                                                 .tensor = {t}, .pair = -1, .scale = 1,
+                                                 .position = (double)NAN};
+        }
+    }
+    return n;
+}
+
 static enum posref_status make_room_for_farthest(struct judge_case *c)
 {
     for (int64_t k = 0; k < c->n_units; k++)
@@ -345,7 +370,7 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
 {
     struct judge_case c = {.spec = spec, .op = op, .dtype = dtype, .inputs = inputs,
                            .golden = golden, .actual = actual, .arena = arena, .err = err,
-                           .copies_hold = true};
+                           .copies_hold = true, .integers_hold = true};
     enum posref_status status = check_tensors(golden, actual, err);
     if (status == POSREF_OK)
         status = posref_judge_units(&c);
@@ -353,6 +378,7 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
         status = make_room_for_farthest(&c);
     if (status != POSREF_OK)
         return status;
+    const int64_t n_integers = check_integers(&c);
     memset(out, 0, sizeof *out);
     out->pair = -1;
     const enum posref_grade best = dtype == POSREF_F64 ? POSREF_GRADE_EXACT : POSREF_GRADE_FLOAT32;
@@ -373,5 +399,7 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
     if (out->pass)
         out->breach = POSREF_BREACH_NONE;
     measure(out, &c, gate <= last ? gate : last);
+    out->n_compared += n_integers;
+    out->n_judged += n_integers;
     return POSREF_OK;
 }

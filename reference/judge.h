@@ -34,7 +34,7 @@ double posref_unit(enum posref_dtype dtype);
 /* What broke, first in this order. */
 enum posref_breach { POSREF_BREACH_NONE, POSREF_BREACH_COPY, POSREF_BREACH_ELEMENT,
                      POSREF_BREACH_NORM, POSREF_BREACH_BIAS, POSREF_BREACH_NORM_BIAS,
-                     POSREF_BREACH_ANGLE };
+                     POSREF_BREACH_ANGLE, POSREF_BREACH_INTEGER };
 /* One sentence: "an element is further from the reference than the limit". */
 const char *posref_breach_text(enum posref_breach breach);
 
@@ -55,7 +55,8 @@ struct posref_judgement {
     double bias_u, norm_bias_u; /* mean signed error, mean of |got| / |want| - 1, in u */
 };
 
-/* Judges `actual` (the dtype under test in every float tensor; same names and shapes as golden)
+/* Judges `actual` (the dtype under test in every float tensor; same names and shapes as golden;
+ * integers, I64 in golden, are I32 or I64 and must be equal)
  * against `golden` (F64) for a completed spec. `inputs` are eval's F64 inputs. Fails only with
  * POSREF_NO_MEMORY, or POSREF_BAD_INPUT when a tensor is missing or has another shape. */
 POSREF_MUST_USE enum posref_status

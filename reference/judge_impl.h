@@ -48,15 +48,16 @@ struct judge_case {
     int64_t n_units;
     const struct judge_unit **farthest; /* scratch [n_pairs], n_pairs > every is_pair unit's pair */
     int n_pairs;
+    bool integers_hold;
     bool copies_hold; /* untouched channels are bit-identical copies */
-    struct judge_unit broken_copy;
+    struct judge_unit broken_copy; /* or the integer that differs */
 };
 
 /* Lays out the units of a case; one function for each kind of op. */
 POSREF_MUST_USE enum posref_status posref_judge_units(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c);
 
-/* Element k of a tensor of any floating dtype, as a double. */
+/* Element k of a tensor, as a double. */
 double posref_judge_value(const struct posref_tensor *tensor, int64_t k);
 
 POSREF_MUST_USE enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units);

@@ -2,6 +2,7 @@
 /* Pairs of rotations, tables, sinusoids and embeddings, and frequencies, as judged units. */
 #include "judge_impl.h"
 #include "layout.h"
+#include "scheme.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@ double posref_judge_value(const struct posref_tensor *tensor, int64_t k)
 {
     const unsigned char *at =
         (const unsigned char *)tensor->data + (size_t)k * posref_dtype_size(tensor->dtype);
-    uint32_t bits = 0;
+    uint32_t bits;
     double wide;
     if (tensor->dtype == POSREF_F64) {
         memcpy(&wide, at, sizeof wide);
@@ -20,6 +21,16 @@ double posref_judge_value(const struct posref_tensor *tensor, int64_t k)
         float narrow;
         memcpy(&narrow, at, sizeof narrow);
         return (double)narrow;
+    }
+    if (tensor->dtype == POSREF_I64) {
+        int64_t whole;
+        memcpy(&whole, at, sizeof whole);
+        return (double)whole;
+    }
+    if (tensor->dtype == POSREF_I32) {
+        int32_t whole;
+        memcpy(&whole, at, sizeof whole);
+        return whole;
     }
     bits = (uint32_t)at[0] | (uint32_t)at[1] << 8;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -196,8 +207,9 @@ static enum posref_status row_units(struct judge_case *c)
 
 enum posref_status posref_judge_units(struct judge_case *c)
 {
-    if (c->spec->scheme == POSREF_SCHEME_ALIBI)
-        return posref_judge_units_alibi(c);
+    const struct posref_scheme_def *scheme = posref_scheme_def(c->spec->scheme);
+    if (scheme->judge)
+        return scheme->judge(c);
     switch (c->op) {
     case POSREF_OP_FREQUENCIES: return frequency_units(c);
     case POSREF_OP_TABLE: return table_units(c);

@@ -90,6 +90,18 @@ enum posref_field {
     POSREF_N_FIELDS
 };
 
+/* List-valued fields. Entries behind n are 0. */
+#define POSREF_MAX_INTS 8
+#define POSREF_MAX_REALS 256
+struct posref_ints {
+    int n;
+    int item[POSREF_MAX_INTS];
+};
+struct posref_reals {
+    int n;
+    double item[POSREF_MAX_REALS];
+};
+
 /* The value of every field; given[f] says that the user set field f (or, after
  * posref_spec_complete, that the field has a value: its default or the given one). A field that
  * has no value (attention_factor left to the formula, rotary_dim of an alibi) is given = false. */
@@ -120,7 +132,9 @@ struct posref_spec {
     bool given[POSREF_N_FIELDS];
 };
 
-enum posref_field_type { POSREF_TYPE_INT, POSREF_TYPE_REAL, POSREF_TYPE_BOOL, POSREF_TYPE_CHOICE };
+enum posref_field_type { POSREF_TYPE_INT, POSREF_TYPE_REAL, POSREF_TYPE_BOOL, POSREF_TYPE_CHOICE,
+                         POSREF_TYPE_INTS /* struct posref_ints */,
+                         POSREF_TYPE_REALS /* struct posref_reals */ };
 
 /* The one table of fields: it drives the command line, query strings, JSON in and out, the JSON
  * Schema and the documentation. */
@@ -128,7 +142,7 @@ struct posref_field_def {
     const char *name;            /* the key users type */
     enum posref_field_type type;
     size_t offset;               /* of the value in struct posref_spec */
-    double min, max;             /* allowed range of INT and REAL */
+    double min, max;             /* allowed range of INT and REAL, and of each entry of a list */
     bool min_open, max_open;     /* true: the end itself is not allowed */
     const char *unit;            /* "channels", "tokens", "" ... */
     const char *default_text;    /* as typed; NULL: none (required, or derived: see meaning) */
@@ -137,6 +151,8 @@ struct posref_field_def {
 };
 
 const struct posref_field_def *posref_field_def(enum posref_field field);
+bool posref_field_is_list(const struct posref_field_def *def);
+bool posref_field_is_number(const struct posref_field_def *def); /* or a list of numbers */
 
 /* The field called `name`, or -1. */
 int posref_field_find(const char *name);
@@ -173,7 +189,8 @@ struct posref_tensor {
     void *data;
 };
 
-/* A named set: eval's inputs, or its outputs. Inputs of this room are F64 (positions too). */
+/* A named set: eval's inputs, or its outputs. Inputs of this room are F64 (positions too), outputs
+ * F64, or I64 where they are integers (buckets, indexes). */
 struct posref_tensors {
     struct posref_tensor item[POSREF_MAX_TENSORS];
     int n;
@@ -181,6 +198,33 @@ struct posref_tensors {
 
 int64_t posref_tensor_count(const struct posref_tensor *tensor); /* elements */
 const struct posref_tensor *posref_tensors_find(const struct posref_tensors *set, const char *name);
+
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+/* The one table of inputs, in canonical order. Which scheme reads which, and in what shape, is said
+ * by the scheme (scheme.h). */
+struct posref_input_def {
+    const char *name;
+    const char *meaning; /* one line for people */
+    bool is_positions;   /* typed in the grammar of positions */
+};
+const struct posref_input_def *posref_input_def(int i); /* NULL: there are not so many */
+/* The input called `name`, or -1. */
+int posref_input_find(const char *name);
+/* The shape of the input as the scheme takes it, for people and for posref_input_shape: "n,dim",
+ * "num_heads,n_q,n_k", ...; NULL: the scheme reads no such input. "" stands for positions. */
+const char *posref_input_shape_text(enum posref_scheme scheme, const char *name);
+/* The shape of `name` for a completed spec and its positions among `inputs`, from the scheme's shape
+ * text. An axis is n, n_q or n_k (positions, queries, keys), a number, the name of an INT field with
+ * an optional factor before and a summand behind it (2*max_distance+1), `*` (free: what `count`
+ * elements leave for it), or `[*]` (the same, and absent when nothing is left). count = -1: unknown;
+ * the free axis has `free_size` entries then (0: absent). Fails, naming the input, when count does
+ * not fit, positions are missing, or the scheme reads no such input. */
+POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
+                                                      const struct posref_spec *spec,
+                                                      const struct posref_tensors *inputs,
+                                                      const char *name, int64_t count,
+                                                      int64_t free_size, struct posref_error *err);
 
 /* ---- evaluation ---------------------------------------------------------------------------- */
 
@@ -237,6 +281,15 @@ struct posref_scheme_info {
     const char *summary; /* one line */
     const char *formula; /* ASCII */
     const char *source;  /* paper */
+    /* For choosing (docs/choosing.md), a phrase each: */
+    const char *learned;  /* its learned parameters */
+    const char *injected; /* where it enters the model */
+    const char *relative; /* whether scores depend on the distance alone */
+    const char *beyond;   /* behaviour beyond the trained length */
+    const char *cost;     /* of computing it, for n tokens of width d */
+    const char *users;    /* models that have it */
+    const char *advice;   /* what to take it for */
+    const char *differs;  /* where implementations disagree, and the keys that say which is meant */
 };
 const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme);
 

@@ -14,7 +14,8 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
 
-static const char *const inputs[] = {"positions", "x", NULL};
+static const struct posref_input_use inputs[] = {{"positions", ""}, {"x", "n,[*],dim"},
+                                                 {NULL, NULL}};
 
 static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
 {
@@ -122,7 +123,18 @@ const struct posref_scheme_def posref_rope = {
              .summary = "rotary position embedding: rotates pairs of query and key channels",
              .formula = "y1 = x1 cos a - x2 sin a; y2 = x2 cos a + x1 sin a; "
                         "a = position * base^(-2i/rotary_dim)",
-             .source = "Su et al., RoFormer, arXiv 2104.09864"},
+             .source = "Su et al., RoFormer, arXiv 2104.09864",
+             .learned = "none",
+             .injected = "queries and keys of every layer, before the scores",
+             .relative = "exact: a score depends on the distance alone",
+             .beyond = "degrades soon; scalings (linear, ntk, yarn, llama3, ...) extend it, mostly "
+                       "with some training",
+             .cost = "one multiply-add a channel of queries and keys, O(n d); a table of n d values",
+             .users = "Llama, Mistral, Qwen, Gemma, Phi, DeepSeek, GPT-NeoX, GPT-J, gpt-oss",
+             .advice = "the default of decoder models; several axes for images and video",
+             .differs = "which channels are a pair (pairing), which are rotated (rotary_dim, "
+                        "partial), the sense (direction), and the frequencies for long context "
+                        "(scaling and its keys)"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,

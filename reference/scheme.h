@@ -20,7 +20,14 @@ struct posref_field_use {
     enum posref_need need;
 };
 
+/* An input that a scheme reads, and its shape (posref_input_shape has the language); "" for
+ * positions. */
+struct posref_input_use {
+    const char *name, *shape;
+};
+
 struct posref_plan;
+struct judge_case;
 
 /* One evaluation. Schemes read inputs through the functions below and add outputs to out. */
 struct posref_job {
@@ -36,7 +43,7 @@ struct posref_job {
 struct posref_scheme_def {
     struct posref_scheme_info info;
     const struct posref_field_use *fields; /* without scheme itself; ends with NEED_NONE */
-    const char *const *inputs;             /* tensors it reads, NULL-terminated */
+    const struct posref_input_use *inputs; /* tensors it reads; ends with a NULL name */
     unsigned ops;                          /* bit 1 << op for each op but ALL */
     /* NULL, or checks combinations of fields and derives optional ones (spec->given says which
      * have a value). Ranges of single fields have been checked. */
@@ -44,6 +51,9 @@ struct posref_scheme_def {
     enum posref_status (*eval)(struct posref_job *job);
     /* Compiles the job's spec, which outlives the plan, for job->plan; NULL: nothing to share. */
     enum posref_status (*prepare)(const struct posref_plan **out, struct posref_job *job);
+    /* Lays out the units by which outputs are judged (judge_impl.h); integers are compared without
+     * it. NULL: pairs, tables and frequencies as rope and sinusoidal have them. */
+    enum posref_status (*judge)(struct judge_case *c);
 };
 
 extern const struct posref_scheme_def posref_rope;
@@ -71,6 +81,11 @@ POSREF_MUST_USE void *posref_job_alloc(const struct posref_job *job, size_t coun
 POSREF_MUST_USE enum posref_status posref_job_output(double **out, struct posref_job *job,
                                                      const char *name, int rank,
                                                      const int64_t *shape);
+
+/* The same for an I64 output. */
+POSREF_MUST_USE enum posref_status posref_job_output_int(int64_t **out, struct posref_job *job,
+                                                         const char *name, int rank,
+                                                         const int64_t *shape);
 
 /* Positions of one input: n_axes rows of n values, all within range, no negative zero. */
 struct posref_positions {

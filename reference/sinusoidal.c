@@ -16,7 +16,8 @@ static const struct posref_field_use fields[] = {
     {0, POSREF_NEED_NONE},
 };
 
-static const char *const inputs[] = {"positions", "x", NULL};
+static const struct posref_input_use inputs[] = {{"positions", ""}, {"x", "n,[*],dim"},
+                                                 {NULL, NULL}};
 
 /* Implementations disagree on the last channel of an odd dim (a zero column, or one sine more), so
  * an odd dim waits for named variants. */
@@ -165,7 +166,17 @@ const struct posref_scheme_def posref_sinusoidal = {
     .info = {.name = "sinusoidal",
              .summary = "fixed sines and cosines of the position, added to the token embedding",
              .formula = "PE(p, 2i) = sin(p base^(-2i/dim)); PE(p, 2i+1) = cos(p base^(-2i/dim))",
-             .source = "Vaswani et al., Attention Is All You Need, arXiv 1706.03762"},
+             .source = "Vaswani et al., Attention Is All You Need, arXiv 1706.03762",
+             .learned = "none",
+             .injected = "added to the token embedding, once",
+             .relative = "no: a shift of both positions is a linear map of the encoding, but scores "
+                         "change with it",
+             .beyond = "defined for every position, but models rarely work on unseen ones",
+             .cost = "one addition a channel of the input, O(n d); a table of n d values",
+             .users = "Transformer, Marian, M2M100, Whisper's encoder, MAE, DiT",
+             .advice = "absolute positions without parameters: encoders, images, conditions",
+             .differs = "the order of sines and cosines (order), the exponent of the last "
+                        "frequencies (exponent)"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_TABLE | 1U << POSREF_OP_EMBED,

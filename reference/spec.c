@@ -59,6 +59,24 @@ static enum posref_status check_range(const struct posref_field_def *def, double
     return POSREF_OK;
 }
 
+static enum posref_status check_list(const struct posref_spec *spec,
+                                     const struct posref_field_def *def, struct posref_error *err)
+{
+    const void *at = (const char *)spec + def->offset;
+    const struct posref_ints *ints = def->type == POSREF_TYPE_INTS ? at : NULL;
+    const struct posref_reals *reals = ints ? NULL : at;
+    const int n = ints ? ints->n : reals->n, most = ints ? POSREF_MAX_INTS : POSREF_MAX_REALS;
+    if (n < 1 || n > most)
+        return posref_fail(err, POSREF_BAD_INPUT, def->name, "must have 1 to %d entries, got %d",
+                           most, n);
+    for (int i = 0; i < n; i++) {
+        enum posref_status status = check_range(def, ints ? ints->item[i] : reals->item[i], err);
+        if (status != POSREF_OK)
+            return status;
+    }
+    return POSREF_OK;
+}
+
 static enum posref_status check_value(struct posref_spec *spec, const struct posref_field_def *def,
                                       struct posref_error *err)
 {
@@ -73,6 +91,9 @@ static enum posref_status check_value(struct posref_spec *spec, const struct pos
             return posref_fail(err, POSREF_BAD_INPUT, def->name, "has no choice number %d", choice);
         return POSREF_OK;
     }
+    case POSREF_TYPE_INTS:
+    case POSREF_TYPE_REALS:
+        return check_list(spec, def, err);
     case POSREF_TYPE_BOOL:
         break;
     }
@@ -144,6 +165,19 @@ static enum posref_status settle(struct posref_spec *spec, enum posref_field fie
     return spec->given[field] ? check_value(spec, def, err) : POSREF_OK;
 }
 
+static size_t value_size(const struct posref_field_def *def)
+{
+    switch (def->type) {
+    case POSREF_TYPE_REAL: return sizeof(double);
+    case POSREF_TYPE_BOOL: return sizeof(bool);
+    case POSREF_TYPE_INTS: return sizeof(struct posref_ints);
+    case POSREF_TYPE_REALS: return sizeof(struct posref_reals);
+    case POSREF_TYPE_INT:
+    case POSREF_TYPE_CHOICE: break;
+    }
+    return sizeof(int);
+}
+
 /* Clears what has no value, so that equal specs are equal. */
 static void clear_absent(struct posref_spec *out, const struct posref_spec *spec)
 {
@@ -152,9 +186,7 @@ static void clear_absent(struct posref_spec *out, const struct posref_spec *spec
         const struct posref_field_def *def = posref_field_def((enum posref_field)field);
         if (!spec->given[field])
             continue;
-        size_t size = def->type == POSREF_TYPE_REAL ? sizeof(double)
-                      : def->type == POSREF_TYPE_BOOL ? sizeof(bool) : sizeof(int);
-        memcpy((char *)out + def->offset, (const char *)spec + def->offset, size);
+        memcpy((char *)out + def->offset, (const char *)spec + def->offset, value_size(def));
         out->given[field] = true;
     }
 }

@@ -20,8 +20,12 @@ static void describe_field(struct posref_buffer *out, const char *key)
             posref_buffer_printf(out, "%s%s", i ? ", " : "", def->choices[i]);
         break;
     case POSREF_TYPE_INT:
+    case POSREF_TYPE_INTS:
     case POSREF_TYPE_REAL:
-        posref_buffer_text(out, def->type == POSREF_TYPE_INT ? "integers" : "numbers");
+    case POSREF_TYPE_REALS:
+        posref_buffer_text(out, posref_field_is_list(def) ? "comma-separated " : "");
+        posref_buffer_text(out, def->type == POSREF_TYPE_INT || def->type == POSREF_TYPE_INTS
+                                    ? "integers" : "numbers");
         posref_buffer_text(out, def->min_open ? " above " : " from ");
         posref_buffer_number(out, def->min);
         posref_buffer_text(out, def->max_open ? ", below " : " to ");

@@ -40,13 +40,39 @@ static void add_name(struct posref_buffer *out, bool *first, const char *name)
     posref_buffer_json_string(out, name);
 }
 
+/* Every input that the scheme reads: name, shape, meaning. */
+static void add_inputs(struct posref_buffer *out, int scheme)
+{
+    const char *separator = ", \"inputs\": [";
+    const struct posref_input_def *input;
+    for (int i = 0; (input = posref_input_def(i)); i++) {
+        const char *shape = posref_input_shape_text((enum posref_scheme)scheme, input->name);
+        if (!shape)
+            continue;
+        posref_buffer_printf(out, "%s{\"name\": \"%s\", \"shape\": \"%s\", \"meaning\": ",
+                             separator, input->name, shape);
+        posref_buffer_json_string(out, input->meaning);
+        posref_buffer_text(out, "}");
+        separator = ", ";
+    }
+    posref_buffer_text(out, separator[2] == '"' ? ", \"inputs\": []" : "]");
+}
+
 static void add_scheme(struct posref_buffer *out, int scheme)
 {
     const struct posref_scheme_info *info = posref_scheme_info((enum posref_scheme)scheme);
     const char *const text[][2] = {{"name", info->name},
                                    {"summary", info->summary},
                                    {"formula", info->formula},
-                                   {"source", info->source}};
+                                   {"source", info->source},
+                                   {"learned", info->learned},
+                                   {"injected", info->injected},
+                                   {"relative", info->relative},
+                                   {"beyond", info->beyond},
+                                   {"cost", info->cost},
+                                   {"users", info->users},
+                                   {"advice", info->advice},
+                                   {"differs", info->differs}};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         posref_buffer_printf(out, "%s\"%s\": ", i ? ", " : "{", text[i][0]);
         posref_buffer_json_string(out, text[i][1]);
@@ -60,8 +86,10 @@ static void add_scheme(struct posref_buffer *out, int scheme)
     posref_spec_init(&spec);
     spec.scheme = scheme;
     spec.given[POSREF_FIELD_SCHEME] = true;
+    posref_buffer_text(out, "]");
+    add_inputs(out, scheme);
     first = true;
-    posref_buffer_text(out, "], \"ops\": [");
+    posref_buffer_text(out, ", \"ops\": [");
     for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
         if (posref_op_applies((enum posref_op)op, &spec))
             add_name(out, &first, posref_op_name((enum posref_op)op));
@@ -107,13 +135,15 @@ static void add_field(struct posref_buffer *out, enum posref_field field)
     static const char *const types[] = {[POSREF_TYPE_INT] = "integer",
                                         [POSREF_TYPE_REAL] = "number",
                                         [POSREF_TYPE_BOOL] = "boolean",
-                                        [POSREF_TYPE_CHOICE] = "string"};
+                                        [POSREF_TYPE_CHOICE] = "string",
+                                        [POSREF_TYPE_INTS] = "array of integers",
+                                        [POSREF_TYPE_REALS] = "array of numbers"};
     const struct posref_field_def *def = posref_field_def(field);
     posref_buffer_printf(out, "{\"name\": \"%s\", \"type\": \"%s\"", def->name, types[def->type]);
     posref_buffer_text(out, ", \"unit\": ");
     posref_buffer_json_string(out, def->unit);
     add_default(out, def);
-    if (def->type == POSREF_TYPE_INT || def->type == POSREF_TYPE_REAL)
+    if (posref_field_is_number(def))
         add_range(out, def);
     bool first = true, always;
     if (def->choices) {

@@ -57,9 +57,7 @@ const struct posref_route *posref_route_find(const char *path, enum posref_metho
     return NULL;
 }
 
-/* Keys of evaluations and filters that are no spec fields. */
-static const char *const eval_keys[] = {"op", "positions", "q_positions", "k_positions", "x",
-                                        "logits", NULL};
+/* Keys of filters that are no spec fields; evaluations have op and the inputs. */
 static const char *const filter_keys[] = {"op", "id", "flag", NULL};
 
 const char *posref_route_param(const struct posref_route *route, size_t i)
@@ -72,7 +70,11 @@ const char *posref_route_param(const struct posref_route *route, size_t i)
     if (i < POSREF_N_FIELDS)
         return posref_field_def((enum posref_field)i)->name;
     i -= POSREF_N_FIELDS;
-    const char *const *more = route->keys == POSREF_KEYS_EVAL ? eval_keys : filter_keys;
+    if (route->keys == POSREF_KEYS_EVAL) {
+        const struct posref_input_def *input = i ? posref_input_def((int)i - 1) : NULL;
+        return i == 0 ? "op" : input ? input->name : NULL;
+    }
+    const char *const *more = filter_keys;
     while (*more && i) {
         more++;
         i--;
@@ -82,7 +84,7 @@ const char *posref_route_param(const struct posref_route *route, size_t i)
 
 const char *posref_route_nearest(const struct posref_route *route, const char *name)
 {
-    const char *names[POSREF_N_FIELDS + 32];
+    const char *names[POSREF_N_FIELDS + 96];
     size_t n = 0;
     while (n < sizeof names / sizeof *names - 1 && (names[n] = posref_route_param(route, n)))
         n++;

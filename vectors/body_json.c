@@ -123,31 +123,59 @@ static enum posref_status read_tensor(struct posref_tensor *out, const char *nam
     return status;
 }
 
+/* A field's value as typed: lists with commas. Strings of 16 hex digits are bits. */
+static enum posref_status value_text(struct posref_buffer *out, const char *key,
+                                     const json_t *value, const struct reader *reader)
+{
+    double bits;
+    size_t i;
+    json_t *item;
+    const char *text = json_string_value(value);
+    if (text && posref_number_bits(&bits, text) && isfinite(bits))
+        posref_buffer_number(out, bits);
+    else if (text)
+        posref_buffer_text(out, text);
+    else if (json_is_boolean(value))
+        posref_buffer_text(out, json_is_true(value) ? "true" : "false");
+    else if (json_is_number(value))
+        posref_buffer_number(out, json_number_value(value));
+    else if (!json_is_array(value))
+        return posref_fail(reader->err, POSREF_BAD_INPUT, key,
+                           "must be a string, a number, a boolean or a flat list");
+    json_array_foreach(value, i, item) {
+        enum posref_status status = POSREF_OK;
+        if (i)
+            posref_buffer_text(out, ",");
+        if (json_is_array(item))
+            return posref_fail(reader->err, POSREF_BAD_INPUT, key, "must be a flat list");
+        status = value_text(out, key, item, reader);
+        if (status != POSREF_OK)
+            return status;
+    }
+    if (out->failed)
+        return posref_fail(reader->err, POSREF_BAD_INPUT, key, "too long a value, or no memory");
+    return POSREF_OK;
+}
+
 static enum posref_status set_field(struct posref_request *request, const char *key,
                                     const json_t *value, const struct reader *reader)
 {
-    char text[POSREF_NUMBER_SIZE] = "";
-    const char *typed = text;
-    if (json_is_string(value)) {
-        typed = json_string_value(value);
-        double bits;
-        if (posref_number_bits(&bits, typed) && isfinite(bits)) {
-            posref_number_format(text, bits);
-            typed = text;
-        }
-    } else if (json_is_boolean(value)) {
-        typed = json_is_true(value) ? "true" : "false";
-    } else if (json_is_number(value)) {
-        posref_number_format(text, json_number_value(value));
-    } else {
-        return posref_fail(reader->err, POSREF_BAD_INPUT, key,
-                           "must be a string, a number or a boolean");
-    }
+    struct posref_buffer text;
     int field = posref_field_find(key);
-    if (field < 0)
-        return strcmp(key, "op") == 0 ? posref_request_op(request, typed, reader->err)
-                                      : posref_unknown_key(key, reader->err);
-    return posref_spec_set(&request->spec, key, typed, reader->err);
+    const bool op = field < 0 && strcmp(key, "op") == 0;
+    if (field < 0 && !op)
+        return posref_unknown_key(key, reader->err);
+    if (json_is_array(value) &&
+        (op || !posref_field_is_list(posref_field_def((enum posref_field)field))))
+        return posref_fail(reader->err, POSREF_BAD_INPUT, key, "is no list");
+    posref_buffer_init(&text, POSREF_MAX_FIELD_TEXT);
+    enum posref_status status = value_text(&text, key, value, reader);
+    const char *typed = text.data ? text.data : "";
+    if (status == POSREF_OK)
+        status = op ? posref_request_op(request, typed, reader->err)
+                    : posref_spec_set(&request->spec, key, typed, reader->err);
+    posref_buffer_clear(&text);
+    return status;
 }
 
 static enum posref_status read_spec(struct posref_request *request, json_t *spec,
@@ -170,7 +198,7 @@ static enum posref_status read_input(struct posref_request *request, const char 
                                      const json_t *value, const struct reader *reader)
 {
     struct posref_tensor tensor;
-    if (!posref_input_known(name))
+    if (posref_input_find(name) < 0)
         return posref_unknown_key(name, reader->err);
     if (json_is_string(value))
         return posref_request_set(request, name, json_string_value(value), reader->arena,

@@ -58,13 +58,14 @@ POSREF_MUST_USE enum posref_status posref_cases_parse(struct posref_case_list *o
                                                       const struct posref_arena *arena,
                                                       struct posref_error *err);
 
-/* The vector of a case, without outputs. Inputs are recipes:
+/* The vector of a case, without outputs. Inputs are recipes, positions first:
  *   positions, q_positions, k_positions   as typed by users
- *   x=random[:HEADS]   [n, dim] or [n, HEADS, dim], values k/64 with 1 <= |k| <= 127, drawn by a
+ *   NAME=random[:SIZE] the shape that the scheme takes (posref_input_shape), its free axis (heads,
+ *                      rows) SIZE long; values k/64 (logits: k/16) with 1 <= |k| <= 127, drawn by a
  *                      generator seeded by the id: exact in bfloat16 and float16, never zero
  *   x=basis            [n, HEADS, dim]: head h is the h-th of the basis vectors whose channels lie
  *                      at the ends and in the middle of the rotated part and of the head
- *   logits=random      [heads, n_q, n_k], values k/16 */
+ *   NAME=1,0.5,...     these values */
 POSREF_MUST_USE enum posref_status posref_case_vector(struct posref_vector *out,
                                                       const struct posref_case_list *list,
                                                       const struct posref_case *item,

@@ -46,75 +46,69 @@ static int basis_channels(int out[9], int dim, int rotary_dim)
     return n;
 }
 
-static int64_t count_of(const struct posref_tensors *inputs, const char *name)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(inputs, name);
-    if (!tensor)
-        tensor = posref_tensors_find(inputs, "positions");
-    return tensor ? tensor->shape[tensor->rank - 1] : 0;
-}
-
-static enum posref_status add_x(struct posref_vector *vector, const char *recipe,
-                                const struct posref_arena *arena, struct posref_error *err)
+/* Values drawn for an input whose free axis (heads, rows) is as long as the recipe says. */
+static enum posref_status add_drawn(struct posref_vector *vector, const char *name, bool basis,
+                                    int64_t free_size, const struct posref_arena *arena,
+                                    struct posref_error *err)
 {
     const struct posref_spec *spec = &vector->spec;
+    struct posref_tensor tensor = {.dtype = POSREF_F64};
     int channel[9] = {0}, heads = 0;
-    if (strcmp(recipe, "basis") == 0)
+    if (basis) {
         heads = basis_channels(channel, spec->dim,
                                spec->given[POSREF_FIELD_ROTARY_DIM] ? spec->rotary_dim
                                                                     : spec->dim);
-    else if (strncmp(recipe, "random:", 7) == 0 && recipe[7] >= '1' && recipe[7] <= '9' &&
-             !recipe[8])
-        heads = recipe[7] - '0';
-    else if (strcmp(recipe, "random") != 0)
-        return posref_fail(err, POSREF_BAD_INPUT, "x", "'%s' is no recipe", recipe);
-    int64_t n = count_of(&vector->inputs, "positions"), dim = spec->dim;
-    int64_t count = n * (heads ? heads : 1) * dim;
-    struct posref_tensor x = {.name = "x", .dtype = POSREF_F64, .rank = heads ? 3 : 2,
-                              .shape = {n, heads ? heads : dim, dim}};
-    double *value = x.data = arena->alloc(arena->ctx, (size_t)count * sizeof(double));
+        free_size = heads;
+    }
+    snprintf(tensor.name, sizeof tensor.name, "%s", name);
+    enum posref_status status = posref_input_shape(tensor.shape, &tensor.rank, spec,
+                                                   &vector->inputs, name, -1, free_size, err);
+    if (status != POSREF_OK)
+        return status;
+    int64_t count = posref_tensor_count(&tensor);
+    if (count < 1 || count > POSREF_MAX_OUTPUT_ELEMENTS)
+        return posref_fail(err, POSREF_BAD_INPUT, name, "a recipe cannot fill its shape");
+    double *value = tensor.data = arena->alloc(arena->ctx, (size_t)count * sizeof(double));
     if (!value)
-        return posref_fail(err, POSREF_NO_MEMORY, "x", "no memory");
-    if (recipe[0] == 'b')
+        return posref_fail(err, POSREF_NO_MEMORY, name, "no memory");
+    if (basis)
         for (int64_t i = 0; i < count; i++)
-            value[i] = i % dim == channel[i / dim % heads];
+            value[i] = i % spec->dim == channel[i / spec->dim % heads];
     else
-        fill_random(value, count, seed_of(vector->id, "x"), 1.0 / 64);
-    vector->inputs.item[vector->inputs.n++] = x;
+        fill_random(value, count, seed_of(vector->id, name),
+                    strcmp(name, "logits") == 0 ? 1.0 / 16 : 1.0 / 64);
+    vector->inputs.item[vector->inputs.n++] = tensor;
     return POSREF_OK;
 }
 
-static enum posref_status add_logits(struct posref_vector *vector, const char *recipe,
-                                     const struct posref_arena *arena, struct posref_error *err)
-{
-    if (strcmp(recipe, "random") != 0)
-        return posref_fail(err, POSREF_BAD_INPUT, "logits", "'%s' is no recipe", recipe);
-    struct posref_tensor logits = {.name = "logits", .dtype = POSREF_F64, .rank = 3};
-    logits.shape[0] = vector->spec.num_heads;
-    logits.shape[1] = count_of(&vector->inputs, "q_positions");
-    logits.shape[2] = count_of(&vector->inputs, "k_positions");
-    int64_t count = posref_tensor_count(&logits);
-    logits.data = arena->alloc(arena->ctx, (size_t)count * sizeof(double));
-    if (!logits.data)
-        return posref_fail(err, POSREF_NO_MEMORY, "logits", "no memory");
-    fill_random(logits.data, count, seed_of(vector->id, "logits"), 1.0 / 16);
-    vector->inputs.item[vector->inputs.n++] = logits;
-    return POSREF_OK;
-}
-
+/* NAME=RECIPE: positions as typed, random[:SIZE], basis, or values between commas. */
 static enum posref_status add_input(struct posref_vector *vector, char *word,
                                     const struct posref_arena *arena, struct posref_error *err)
 {
-    char *equals = strchr(word, '=');
-    if (!equals || vector->inputs.n == POSREF_MAX_TENSORS)
+    char *recipe = strchr(word, '=');
+    if (!recipe || vector->inputs.n == POSREF_MAX_TENSORS)
         return posref_fail(err, POSREF_BAD_INPUT, "inputs", "'%.60s' is no input", word);
-    *equals = '\0';
-    if (strcmp(word, "x") == 0)
-        return add_x(vector, equals + 1, arena, err);
-    if (strcmp(word, "logits") == 0)
-        return add_logits(vector, equals + 1, arena, err);
+    *recipe++ = '\0';
+    const struct posref_input_def *def = posref_input_def(posref_input_find(word));
+    if (!def)
+        return posref_fail(err, POSREF_BAD_INPUT, word, "is no input");
+    if (strcmp(recipe, "basis") == 0 || strcmp(recipe, "random") == 0)
+        return add_drawn(vector, word, recipe[0] == 'b', 0, arena, err);
+    if (strncmp(recipe, "random:", 7) == 0) {
+        double size;
+        enum posref_status status = posref_number_parse(&size, recipe + 7, word, err);
+        if (status != POSREF_OK)
+            return status;
+        if (!(size >= 1 && size <= POSREF_MAX_POSITIONS))
+            return posref_fail(err, POSREF_BAD_INPUT, word, "'%.40s' is no recipe", recipe);
+        return add_drawn(vector, word, false, (int64_t)size, arena, err);
+    }
     struct posref_tensor *tensor = &vector->inputs.item[vector->inputs.n];
-    enum posref_status status = posref_positions_parse(tensor, equals + 1, word, arena, err);
+    enum posref_status status = def->is_positions
+                                    ? posref_positions_parse(tensor, recipe, word, arena, err)
+                                    : posref_values_parse(tensor, recipe, word, arena, err);
+    if (status == POSREF_OK)
+        status = posref_input_reshape(tensor, &vector->spec, &vector->inputs, err);
     vector->inputs.n += status == POSREF_OK;
     return status;
 }

@@ -22,10 +22,11 @@ static void print_help(void)
         printf("%s%s\n", def->default_text ? "; default " : "",
                def->default_text ? def->default_text : "");
     }
-    printf("Inputs:\n"
-           "  positions, q_positions, k_positions   0,1,7  0..15  0..60/4  1:2:3,4:5:6\n"
-           "                                        grid:2:3:4\n"
-           "  x, logits                             flat values, row major\n"
+    puts("Inputs:");
+    for (int i = 0; posref_input_def(i); i++)
+        printf("  %-32s %s\n", posref_input_def(i)->name, posref_input_def(i)->meaning);
+    printf("Positions are typed 0,1,7  0..15  0..60/4  1:2:3,4:5:6  grid:2:3:4; other inputs are flat\n"
+           "values, row major.\n"
            "  KEY=@FILE[:TENSOR]                    from a safetensors file\n"
            "  op                                    only this op's outputs\n"
            "Numbers: decimals, hex floats (0x1.8p1), bits (3ff0000000000000; all-decimal digits\n"
@@ -45,7 +46,7 @@ static enum posref_status add_file(struct posref_request *request, const char *k
     struct posref_tensor tensor;
     if (posref_field_find(key) >= 0 || strcmp(key, "op") == 0)
         return posref_fail(err, POSREF_BAD_INPUT, key, "is no tensor, and takes no @FILE");
-    if (!posref_input_known(key))
+    if (posref_input_find(key) < 0)
         return posref_unknown_key(key, err);
     if (reference[0] == '\0' || reference[0] == ':')
         return posref_fail(err, POSREF_BAD_INPUT, key, "no file is named after @");

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_CONDITIONS 64
-#define MAX_VALUE 256
+#define MAX_VALUE POSREF_MAX_FIELD_TEXT
 
 struct condition {
     char key[48];

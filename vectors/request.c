@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static const char *const input_names[] = {"positions", "q_positions", "k_positions", "x", "logits",
-                                          NULL};
+#define MAX_INPUTS 64 /* names of inputs; POSREF_MAX_TENSORS bounds those of one request */
 
 void posref_request_init(struct posref_request *request)
 {
@@ -13,22 +12,14 @@ void posref_request_init(struct posref_request *request)
     posref_spec_init(&request->spec);
 }
 
-bool posref_input_known(const char *name)
-{
-    for (int i = 0; input_names[i]; i++)
-        if (strcmp(input_names[i], name) == 0)
-            return true;
-    return false;
-}
-
 enum posref_status posref_unknown_key(const char *key, struct posref_error *err)
 {
-    const char *names[POSREF_N_FIELDS + 16] = {"op"};
+    const char *names[POSREF_N_FIELDS + MAX_INPUTS + 2] = {"op"};
     size_t n = 1;
     for (int field = 0; field < POSREF_N_FIELDS; field++)
         names[n++] = posref_field_def((enum posref_field)field)->name;
-    for (int i = 0; input_names[i]; i++)
-        names[n++] = input_names[i];
+    for (int i = 0; posref_input_def(i) && i < MAX_INPUTS; i++)
+        names[n++] = posref_input_def(i)->name;
     const char *near = posref_nearest(key, names);
     if (near)
         return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key; did you mean %s?", near);
@@ -58,42 +49,13 @@ enum posref_status posref_request_add(struct posref_request *request,
                                       const struct posref_tensor *tensor, struct posref_error *err)
 {
     struct posref_tensors *inputs = &request->inputs;
-    if (!posref_input_known(tensor->name))
+    if (posref_input_find(tensor->name) < 0)
         return posref_unknown_key(tensor->name, err);
     if (posref_tensors_find(inputs, tensor->name))
         return posref_fail(err, POSREF_BAD_INPUT, tensor->name, "given twice");
     if (inputs->n == POSREF_MAX_TENSORS)
         return posref_fail(err, POSREF_BAD_INPUT, tensor->name, "too many inputs");
     inputs->item[inputs->n++] = *tensor;
-    return POSREF_OK;
-}
-
-/* Comma-separated numbers. */
-static enum posref_status parse_values(struct posref_tensor *out, const char *text,
-                                       const char *key, const struct posref_arena *arena,
-                                       struct posref_error *err)
-{
-    size_t n = 1;
-    for (const char *at = text; *at; at++)
-        n += *at == ',';
-    double *value = arena->alloc(arena->ctx, n * sizeof *value);
-    size_t size = strlen(text) + 1;
-    char *word = arena->alloc(arena->ctx, size);
-    if (!value || !word)
-        return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
-    memcpy(word, text, size);
-    for (size_t i = 0; i < n; i++) {
-        char *comma = strchr(word, ',');
-        if (comma)
-            *comma = '\0';
-        enum posref_status status = posref_number_parse(&value[i], word, key, err);
-        if (status != POSREF_OK)
-            return status;
-        word = comma ? comma + 1 : word;
-    }
-    *out = (struct posref_tensor){.dtype = POSREF_F64, .rank = 1, .shape = {(int64_t)n},
-                                  .data = value};
-    snprintf(out->name, sizeof out->name, "%s", key);
     return POSREF_OK;
 }
 
@@ -109,13 +71,14 @@ enum posref_status posref_request_set(struct posref_request *request, const char
             return posref_fail(err, POSREF_BAD_INPUT, key, "given twice");
         return posref_spec_set(&request->spec, key, value, err);
     }
-    if (!posref_input_known(key))
+    int input = posref_input_find(key);
+    if (input < 0)
         return posref_unknown_key(key, err);
     if (value[0] == '\0')
         return posref_fail(err, POSREF_BAD_INPUT, key, "no value given");
     struct posref_tensor tensor;
-    enum posref_status status = strstr(key, "positions")
+    enum posref_status status = posref_input_def(input)->is_positions
                                     ? posref_positions_parse(&tensor, value, key, arena, err)
-                                    : parse_values(&tensor, value, key, arena, err);
+                                    : posref_values_parse(&tensor, value, key, arena, err);
     return status == POSREF_OK ? posref_request_add(request, &tensor, err) : status;
 }

@@ -5,7 +5,6 @@
 
 #include "vectors/vectors.h"
 
-bool posref_input_known(const char *name);
 /* Fails with the nearest known key of a request. */
 POSREF_MUST_USE enum posref_status posref_unknown_key(const char *key, struct posref_error *err);
 POSREF_MUST_USE enum posref_status posref_request_op(struct posref_request *request,

@@ -25,14 +25,21 @@ static void add_field(struct posref_buffer *out, const struct posref_field_def *
     posref_buffer_text(out, "    ");
     posref_buffer_json_string(out, def->name);
     posref_buffer_text(out, ": {");
+    if (posref_field_is_list(def))
+        posref_buffer_text(out, "\"type\": \"array\", \"minItems\": 1, \"items\": {");
     switch (def->type) {
+    case POSREF_TYPE_INTS:
     case POSREF_TYPE_INT: posref_buffer_text(out, "\"type\": \"integer\""); break;
+    case POSREF_TYPE_REALS:
     case POSREF_TYPE_REAL: posref_buffer_text(out, "\"type\": \"number\""); break;
     case POSREF_TYPE_BOOL: posref_buffer_text(out, "\"type\": \"boolean\""); break;
     case POSREF_TYPE_CHOICE: add_choices(out, def); break;
     }
-    if (def->type == POSREF_TYPE_INT || def->type == POSREF_TYPE_REAL)
+    if (posref_field_is_number(def))
         add_bounds(out, def);
+    if (posref_field_is_list(def))
+        posref_buffer_printf(out, "}, \"maxItems\": %d",
+                             def->type == POSREF_TYPE_INTS ? POSREF_MAX_INTS : POSREF_MAX_REALS);
     posref_buffer_text(out, ",\n      \"description\": ");
     posref_buffer_json_string(out, def->meaning);
     posref_buffer_text(out, "}");

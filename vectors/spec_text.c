@@ -61,6 +61,38 @@ static enum posref_status set_bool(bool *out, const struct posref_field_def *def
     return POSREF_OK;
 }
 
+static enum posref_status set_list(void *out, const struct posref_field_def *def,
+                                   const char *value, struct posref_error *err)
+{
+    struct posref_ints ints = {0};
+    struct posref_reals reals = {0};
+    const bool whole = def->type == POSREF_TYPE_INTS;
+    const int most = whole ? POSREF_MAX_INTS : POSREF_MAX_REALS;
+    for (int n = 0;; n++) {
+        char word[64];
+        size_t length = strcspn(value, ",");
+        if (n == most || length >= sizeof word)
+            return posref_fail(err, POSREF_BAD_INPUT, def->name,
+                               "must be at most %d numbers between commas", most);
+        memcpy(word, value, length);
+        word[length] = '\0';
+        enum posref_status status =
+            whole ? set_int(&ints.item[n], def, word, err)
+                  : posref_number_parse(&reals.item[n], word, def->name, err);
+        if (status != POSREF_OK)
+            return status;
+        ints.n = reals.n = n + 1;
+        value += length;
+        if (*value++ == '\0')
+            break;
+    }
+    if (whole)
+        *(struct posref_ints *)out = ints;
+    else
+        *(struct posref_reals *)out = reals;
+    return POSREF_OK;
+}
+
 static enum posref_status set_value(struct posref_spec *spec, const struct posref_field_def *def,
                                     const char *value, struct posref_error *err)
 {
@@ -69,6 +101,8 @@ static enum posref_status set_value(struct posref_spec *spec, const struct posre
     case POSREF_TYPE_REAL: return posref_number_parse(field_at(spec, def), value, def->name, err);
     case POSREF_TYPE_BOOL: return set_bool(field_at(spec, def), def, value, err);
     case POSREF_TYPE_CHOICE: return set_choice(field_at(spec, def), def, value, err);
+    case POSREF_TYPE_INTS:
+    case POSREF_TYPE_REALS: return set_list(field_at(spec, def), def, value, err);
     }
     return posref_fail(err, POSREF_INTERNAL, def->name, "field of an unknown type");
 }
@@ -92,6 +126,17 @@ enum posref_status posref_spec_set(struct posref_spec *spec, const char *key, co
     return status;
 }
 
+static void list_text(struct posref_buffer *out, const struct posref_field_def *def,
+                      const void *at, const char *separator)
+{
+    const struct posref_ints *ints = def->type == POSREF_TYPE_INTS ? at : NULL;
+    const struct posref_reals *reals = ints ? NULL : at;
+    for (int i = 0; i < (ints ? ints->n : reals->n); i++) {
+        posref_buffer_text(out, i ? separator : "");
+        posref_buffer_number(out, ints ? ints->item[i] : reals->item[i]);
+    }
+}
+
 void posref_field_text(struct posref_buffer *out, const struct posref_spec *spec,
                        enum posref_field field)
 {
@@ -104,6 +149,8 @@ void posref_field_text(struct posref_buffer *out, const struct posref_spec *spec
     case POSREF_TYPE_REAL: posref_buffer_number(out, *(const double *)at); break;
     case POSREF_TYPE_BOOL: posref_buffer_text(out, *(const bool *)at ? "true" : "false"); break;
     case POSREF_TYPE_CHOICE: posref_buffer_text(out, def->choices[*(const int *)at]); break;
+    case POSREF_TYPE_INTS:
+    case POSREF_TYPE_REALS: list_text(out, def, at, ","); break;
     }
 }
 
@@ -121,6 +168,21 @@ void posref_spec_text(struct posref_buffer *out, const struct posref_spec *spec)
     }
 }
 
+static void field_json(struct posref_buffer *out, const struct posref_spec *spec,
+                       enum posref_field field)
+{
+    const struct posref_field_def *def = posref_field_def(field);
+    if (posref_field_is_list(def)) {
+        posref_buffer_text(out, "[");
+        list_text(out, def, field_of(spec, def), ", ");
+        posref_buffer_text(out, "]");
+        return;
+    }
+    posref_buffer_text(out, def->type == POSREF_TYPE_CHOICE ? "\"" : "");
+    posref_field_text(out, spec, field);
+    posref_buffer_text(out, def->type == POSREF_TYPE_CHOICE ? "\"" : "");
+}
+
 void posref_spec_json(struct posref_buffer *out, const struct posref_spec *spec)
 {
     const char *separator = "{\"";
@@ -130,10 +192,8 @@ void posref_spec_json(struct posref_buffer *out, const struct posref_spec *spec)
             continue;
         posref_buffer_text(out, separator);
         posref_buffer_text(out, def->name);
-        posref_buffer_text(out, def->type == POSREF_TYPE_CHOICE ? "\": \"" : "\": ");
-        posref_field_text(out, spec, (enum posref_field)f);
-        if (def->type == POSREF_TYPE_CHOICE)
-            posref_buffer_text(out, "\"");
+        posref_buffer_text(out, "\": ");
+        field_json(out, spec, (enum posref_field)f);
         separator = ", \"";
     }
     posref_buffer_text(out, separator[0] == '{' ? "{}" : "}");
@@ -146,7 +206,7 @@ enum posref_status posref_spec_parse(struct posref_spec *spec, const char *text,
     posref_spec_init(&parsed);
     while (*text) {
         size_t length = strcspn(text, " ");
-        char word[256];
+        char word[POSREF_MAX_FIELD_TEXT];
         char *equals = length < sizeof word ? memcpy(word, text, length) : NULL;
         if (equals) {
             word[length] = '\0';

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-static const char *const input_keys[POSREF_DRAFT_INPUTS] = {"positions", "q_positions",
-                                                            "k_positions", "x", "logits"};
-
 char *posref_arena_text(const struct posref_arena *arena, const char *text, size_t length)
 {
     char *copy = arena->alloc(arena->ctx, length + 1);
@@ -17,26 +14,43 @@ char *posref_arena_text(const struct posref_arena *arena, const char *text, size
     return copy;
 }
 
+/* A value of a spec as typed; lists with commas. */
+static bool add_value(struct posref_buffer *out, const json_t *value)
+{
+    size_t i;
+    json_t *item;
+    if (json_is_boolean(value))
+        posref_buffer_text(out, json_is_true(value) ? "true" : "false");
+    else if (json_is_number(value))
+        posref_buffer_number(out, json_number_value(value));
+    else if (json_is_string(value))
+        posref_buffer_text(out, json_string_value(value));
+    else if (!json_is_array(value))
+        return false;
+    json_array_foreach(value, i, item) {
+        posref_buffer_text(out, i ? "," : "");
+        if (json_is_array(item) || !add_value(out, item))
+            return false;
+    }
+    return true;
+}
+
 static enum posref_status add_spec(struct posref_spec *spec, const json_t *object,
                                    struct posref_error *err)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
-        char number[POSREF_NUMBER_SIZE];
-        const char *text = json_string_value(value);
-        if (json_is_boolean(value))
-            text = json_is_true(value) ? "true" : "false";
-        if (json_is_number(value)) {
-            posref_number_format(number, json_number_value(value));
-            text = number;
-        }
+        struct posref_buffer text;
         int field = posref_field_find(key);
-        if (!text)
-            return posref_fail(err, POSREF_BAD_INPUT, key, "no value of a spec");
         if (field >= 0 && spec->given[field])
             return posref_fail(err, POSREF_BAD_INPUT, key, "said twice on the way to a case");
-        enum posref_status status = posref_spec_set(spec, key, text, err);
+        posref_buffer_init(&text, POSREF_MAX_FIELD_TEXT);
+        enum posref_status status =
+            add_value(&text, value) && !text.failed
+                ? posref_spec_set(spec, key, text.data ? text.data : "", err)
+                : posref_fail(err, POSREF_BAD_INPUT, key, "no value of a spec");
+        posref_buffer_clear(&text);
         if (status != POSREF_OK)
             return status;
     }
@@ -61,11 +75,10 @@ static bool add_plain(struct posref_draft *draft, const char *key, const json_t 
 {
     const char *text = json_string_value(value);
     double number = json_number_value(value);
-    for (int i = 0; text && i < POSREF_DRAFT_INPUTS; i++) {
-        if (strcmp(key, input_keys[i]) == 0) {
-            draft->input[i] = text;
-            return true;
-        }
+    int input = posref_input_find(key);
+    if (text && input >= 0 && input < POSREF_DRAFT_INPUTS) {
+        draft->input[input] = text;
+        return true;
     }
     if (text && strcmp(key, "op") == 0)
         draft->op = text;

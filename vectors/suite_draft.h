@@ -8,14 +8,13 @@
 
 #include <jansson.h>
 
-#define POSREF_DRAFT_INPUTS 5
+#define POSREF_DRAFT_INPUTS 64 /* the known inputs, by number */
 #define POSREF_DRAFT_FLAGS 16
 
 struct posref_draft {
     struct posref_spec spec;
     const char *op, *source;
-    /* positions, q_positions, k_positions, x, logits; NULL: not said. */
-    const char *input[POSREF_DRAFT_INPUTS];
+    const char *input[POSREF_DRAFT_INPUTS]; /* as posref_input_def counts; NULL: not said */
     const char *flag[POSREF_DRAFT_FLAGS];
     int n_flags;
     double length;       /* context length L that positions refer to; 0: not said */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_INPUTS_BYTES 4096
-#define DRAFT_X 3 /* its place in posref_draft.input; the positions come before it */
+#define MAX_INPUTS_BYTES 32768
 
 /* One position as declared: a number, or [K]L[+-D] relative to the context length. */
 static enum posref_status add_position(struct posref_buffer *out, const char *word, size_t size,
@@ -41,19 +40,17 @@ static enum posref_status add_positions(struct posref_buffer *out, const char *t
     }
 }
 
-/* The first n of the draft's inputs as text. */
+/* The draft's inputs as text, positions resolved; all of them, or the positions alone. */
 static enum posref_status add_inputs(struct posref_buffer *out, const struct posref_draft *draft,
-                                     int n, struct posref_error *err)
+                                     bool all, struct posref_error *err)
 {
-    static const char *const prefix[POSREF_DRAFT_INPUTS] = {"positions=", "q_positions=",
-                                                            "k_positions=", "x=", "logits="};
     enum posref_status status = POSREF_OK;
-    for (int i = 0; i < n && status == POSREF_OK; i++) {
-        if (!draft->input[i])
+    const struct posref_input_def *def;
+    for (int i = 0; (def = posref_input_def(i)) && status == POSREF_OK; i++) {
+        if (!draft->input[i] || (!all && !def->is_positions))
             continue;
-        posref_buffer_text(out, out->length ? " " : "");
-        posref_buffer_text(out, prefix[i]);
-        if (i < DRAFT_X)
+        posref_buffer_printf(out, "%s%s=", out->length ? " " : "", def->name);
+        if (def->is_positions)
             status = add_positions(out, draft->input[i], draft->length, err);
         else
             posref_buffer_text(out, draft->input[i]);
@@ -74,7 +71,7 @@ static void add_flag(struct posref_draft *draft, const char *flag)
 static void derive_flags(struct posref_draft *draft, const struct posref_vector *vector)
 {
     const struct posref_spec *spec = &draft->spec;
-    bool moved = false, x = draft->input[DRAFT_X];
+    bool moved = false, x = draft->input[posref_input_find("x")];
     for (int t = 0; t < vector->inputs.n; t++) {
         const struct posref_tensor *tensor = &vector->inputs.item[t];
         const double *value = tensor->data;
@@ -133,7 +130,7 @@ static enum posref_status read_positions(struct posref_vector *out, const struct
     struct posref_case bare = *item;
     text->length = 0;
     posref_buffer_text(text, "");
-    enum posref_status status = add_inputs(text, draft, DRAFT_X, err);
+    enum posref_status status = add_inputs(text, draft, false, err);
     bare.inputs = text->data;
     if (status == POSREF_OK && text->failed)
         return posref_fail(err, POSREF_NO_MEMORY, item->id, "no memory, or too long a text");
@@ -148,7 +145,7 @@ static enum posref_status make_texts(struct posref_case *out, struct posref_draf
     posref_spec_text(text, &draft->spec);
     out->spec = text->failed ? NULL : posref_arena_text(arena, text->data, text->length);
     text->length = 0;
-    enum posref_status status = add_inputs(text, draft, POSREF_DRAFT_INPUTS, err);
+    enum posref_status status = add_inputs(text, draft, true, err);
     if (status != POSREF_OK)
         return status;
     out->inputs = text->failed ? NULL : posref_arena_text(arena, text->data, text->length);

@@ -79,6 +79,8 @@ POSREF_MUST_USE enum posref_status posref_spec_set(struct posref_spec *spec, con
                                                    const char *value, struct posref_error *err);
 /* "scheme=rope dim=128 base=10000 ...": every field with a value, canonical order and numbers. */
 void posref_spec_text(struct posref_buffer *out, const struct posref_spec *spec);
+/* The most bytes that KEY=VALUE of one field takes, with the NUL: the longest list. */
+#define POSREF_MAX_FIELD_TEXT (POSREF_MAX_REALS * POSREF_NUMBER_SIZE + 64)
 /* One field's value as typed after KEY= (nothing when it has none). */
 void posref_field_text(struct posref_buffer *out, const struct posref_spec *spec,
                        enum posref_field field);
@@ -96,10 +98,10 @@ struct posref_request {
     struct posref_spec spec;
     enum posref_op op;            /* POSREF_OP_ALL unless given */
     bool op_given;
-    struct posref_tensors inputs; /* data in the arena; flat x and logits get their shape late */
+    struct posref_tensors inputs; /* data in the arena; flat ones get their shape late */
 };
 void posref_request_init(struct posref_request *request);
-/* KEY is a spec field, `op`, or an input (positions, q_positions, k_positions, x, logits, ...).
+/* KEY is a spec field, `op`, or an input (posref_input_def lists them).
  * An unknown key fails and names the nearest known one. A key given twice fails. */
 POSREF_MUST_USE enum posref_status posref_request_set(struct posref_request *request,
                                                       const char *key, const char *value,
@@ -134,7 +136,7 @@ POSREF_MUST_USE enum posref_status posref_diff_answer(struct posref_buffer *out,
 POSREF_MUST_USE enum posref_status posref_request_add(struct posref_request *request,
                                                       const struct posref_tensor *tensor,
                                                       struct posref_error *err);
-/* Completes the spec and gives flat inputs their shape: x [n, dim], logits [heads, n_q, n_k]. */
+/* Completes the spec and gives flat inputs the shape that the scheme takes. */
 POSREF_MUST_USE enum posref_status posref_request_complete(struct posref_request *request,
                                                            struct posref_error *err);
 /* Completes, evaluates, and appends the answer {"spec":..., "outputs":...} and a newline: the same
@@ -150,6 +152,17 @@ POSREF_MUST_USE enum posref_status posref_positions_parse(struct posref_tensor *
                                                           const char *text, const char *key,
                                                           const struct posref_arena *arena,
                                                           struct posref_error *err);
+/* Comma-separated numbers as the tensor `key`, rank 1. */
+POSREF_MUST_USE enum posref_status posref_values_parse(struct posref_tensor *out, const char *text,
+                                                       const char *key,
+                                                       const struct posref_arena *arena,
+                                                       struct posref_error *err);
+/* Gives a flat input the shape that the spec's scheme takes (posref_input_shape); other ranks, and
+ * inputs that the scheme does not read, stay as they are. */
+POSREF_MUST_USE enum posref_status posref_input_reshape(struct posref_tensor *tensor,
+                                                        const struct posref_spec *spec,
+                                                        const struct posref_tensors *inputs,
+                                                        struct posref_error *err);
 /* {"NAME": {"shape": ..., "data": ...}, ...} */
 void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors);
 /* JSON of a tensor: {"shape": [...], "data": [...]}, flat, canonical numbers. */

@@ -157,7 +157,10 @@ simple_routes() {
     has '/v1/schemes: default' "$(grep '"name": "base"' <<<"$body")" '"default": 10000'
     jq -r -f tests/e2e/schemes.jq "$dir/body" >"$dir/got"
     cp docs/schemes.md "$dir/want"
-    same 'docs/schemes.md: make it again with jq -r -f tests/e2e/schemes.jq of /v1/schemes' want got
+    same 'docs/schemes.md: run make generated' want got
+    jq -r -f tests/e2e/choosing.jq "$dir/body" >"$dir/got"
+    cp docs/choosing.md "$dir/want"
+    same 'docs/choosing.md: run make generated' want got
 }
 
 problem_pages() {

@@ -185,7 +185,8 @@ static void check_default(const json_t *property, const struct posref_field_def 
 
 START_TEST(spec_schema_is_the_table_of_fields)
 {
-    static const char *const types[] = {"integer", "number", "boolean", "string"};
+    static const char *const types[] = {"integer", "number", "boolean", "string",
+                                        "array", "array"};
     json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
     json_t *properties = json_object_get(json_object_get(schemas, "Spec"), "properties");
     ck_assert_uint_eq(json_object_size(properties), POSREF_N_FIELDS);

@@ -133,7 +133,8 @@ START_TEST(every_field)
         struct posref_error err = {{0}, {0}};
         for (int i = 0; def->choices ? def->choices[i] != NULL : i < 1; i++) {
             const char *value = def->choices                     ? def->choices[i]
-                                : def->type == POSREF_TYPE_BOOL ? "false" : "3";
+                                : def->type == POSREF_TYPE_BOOL ? "false"
+                                : posref_field_is_list(def)     ? "3,4" : "3";
             struct posref_buffer text;
             posref_buffer_init(&text, 256);
             posref_spec_init(&spec);

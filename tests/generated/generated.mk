@@ -1,0 +1,17 @@
+# Files that are committed and made by programs; tests compare them.
+$(BUILD)/print-generated: $(BUILD)/tests/generated/print.o $(LIBRARY)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated ## make again what is committed and made by programs: docs, schema, digests
+	@$(BUILD)/print-generated spec >$(BUILD)/generated.part
+	@mv $(BUILD)/generated.part schema/spec.schema.json
+	@$(BUILD)/print-generated schemes >$(BUILD)/schemes.json
+	@jq -r -f tests/e2e/schemes.jq $(BUILD)/schemes.json >docs/schemes.md
+	@jq -r -f tests/e2e/choosing.jq $(BUILD)/schemes.json >docs/choosing.md
+	@$(BUILD)/posref generate --cases >$(BUILD)/cases.txt
+	@$(BUILD)/posref-digest $(BUILD)/cases.txt >$(BUILD)/generated.part
+	@mv $(BUILD)/generated.part vectors/suites/digests.txt
+
+-include $(BUILD)/tests/generated/print.d
+.PHONY: generated

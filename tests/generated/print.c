@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print-generated spec|schemes: the JSON Schema of a spec, or the answer of GET /v1/schemes, from
+ * which `make generated` makes the committed files. */
+#include "server/route.h"
+
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    struct posref_reply reply;
+    memset(&reply, 0, sizeof reply);
+    posref_buffer_init(&reply.body, 1 << 24);
+    if (argc == 2 && strcmp(argv[1], "spec") == 0)
+        posref_spec_schema(&reply.body);
+    else if (argc == 2 && strcmp(argv[1], "schemes") == 0)
+        posref_handle_schemes(NULL, &reply);
+    else
+        return POSREF_EXIT_USAGE;
+    bool good = !reply.body.failed &&
+                fwrite(reply.body.data, 1, reply.body.length, stdout) == reply.body.length &&
+                fflush(stdout) == 0;
+    posref_buffer_clear(&reply.body);
+    return good ? POSREF_EXIT_OK : POSREF_EXIT_BROKEN;
+}
