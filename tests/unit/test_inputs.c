@@ -4,6 +4,7 @@
 #include "spec_build.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 static double values[] = {1, 2, 3};
