@@ -25,8 +25,9 @@ static void print_help(void)
     puts("Inputs:");
     for (int i = 0; posref_input_def(i); i++)
         printf("  %-32s %s\n", posref_input_def(i)->name, posref_input_def(i)->meaning);
-    printf("Positions are typed 0,1,7  0..15  0..60/4  1:2:3,4:5:6  grid:2:3:4; other inputs are flat\n"
-           "values, row major.\n"
+    printf("Positions are typed 0,1,7  0..15  0..60/4  1:2:3,4:5:6  grid:2:3:4, and as\n"
+           "docs/positions.md says (mrope:text=3,image=2x2,text=1); other inputs are flat values,\n"
+           "row major.\n"
            "  KEY=@FILE[:TENSOR]                    from a safetensors file\n"
            "  op                                    only this op's outputs\n"
            "Numbers: decimals, hex floats (0x1.8p1), bits (3ff0000000000000; all-decimal digits\n"

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of positions: lists, ranges with a step, several axes, grids. */
-#include "vectors/vectors.h"
+/* The grammar of positions: lists, ranges with a step, several axes; grids and mixed sequences are
+ * read elsewhere. */
+#include "vectors/positions.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_AXES 4
+#define MAX_AXES POSREF_GATHER_AXES
 #define MAX_WORD 4500 /* MAX_AXES numbers, each as long as posref_number_parse takes */
+#define MROPE "mrope:"
 #define BITS "bits:" /* the prefix of a number's bits: its colon separates no axes */
 
-/* Positions as they are read, token after token: value[token * n_axes + axis]. */
-struct gather {
-    const char *key;
-    double *value;
-    int n_axes; /* 0: not known yet */
-    int64_t n;
-};
-
-static enum posref_status add_token(struct gather *to, const double *token, int n_axes,
-                                    struct posref_error *err)
+enum posref_status posref_gather_add(struct posref_gather *to, const double *token, int n_axes,
+                                     struct posref_error *err)
 {
     if (to->n_axes == 0)
         to->n_axes = n_axes;
@@ -35,7 +29,7 @@ static enum posref_status add_token(struct gather *to, const double *token, int 
 }
 
 /* A..B or A..B/STEP: each A + i STEP, rounded once, that is not above B. `word` is cut up. */
-static enum posref_status add_range(struct gather *to, char *word, char *dots,
+static enum posref_status add_range(struct posref_gather *to, char *word, char *dots,
                                     struct posref_error *err)
 {
     double first, last, step = 1;
@@ -64,7 +58,7 @@ static enum posref_status add_range(struct gather *to, char *word, char *dots,
         double position = fma((double)i, step, first);
         if (position > last)
             break;
-        status = add_token(to, &position, 1, err);
+        status = posref_gather_add(to, &position, 1, err);
     }
     return status;
 }
@@ -89,45 +83,21 @@ static int read_axes(double token[MAX_AXES], char *word, const char *key, struct
     return n;
 }
 
-static enum posref_status add_word(struct gather *to, char *word, struct posref_error *err)
+static enum posref_status add_word(struct posref_gather *to, char *word, struct posref_error *err)
 {
     char *dots = strstr(word, "..");
     if (dots)
         return add_range(to, word, dots, err);
     double token[MAX_AXES];
     int n_axes = read_axes(token, word, to->key, err);
-    return n_axes ? add_token(to, token, n_axes, err) : POSREF_BAD_INPUT;
+    return n_axes ? posref_gather_add(to, token, n_axes, err) : POSREF_BAD_INPUT;
 }
 
-/* grid:T:H:W (or grid:H:W): all positions of the grid, the last axis fastest. */
-static enum posref_status add_grid(struct gather *to, char *sizes, struct posref_error *err)
+static enum posref_status add_list(struct posref_gather *to, const char *text,
+                                   struct posref_error *err)
 {
-    double size[MAX_AXES], total = 1;
-    int n_axes = read_axes(size, sizes, to->key, err);
-    if (n_axes == 0)
-        return POSREF_BAD_INPUT;
-    for (int axis = 0; axis < n_axes; axis++) {
-        if (!(size[axis] >= 1) || size[axis] != floor(size[axis]))
-            return posref_fail(err, POSREF_BAD_INPUT, to->key,
-                               "the sizes of a grid must be whole and positive");
-        total *= size[axis];
-        if (total > POSREF_MAX_POSITIONS)
-            return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
-                               POSREF_MAX_POSITIONS);
-    }
-    enum posref_status status = POSREF_OK;
-    for (int64_t i = 0; i < (int64_t)total && status == POSREF_OK; i++) {
-        double token[MAX_AXES];
-        int64_t rest = i;
-        for (int axis = n_axes; axis-- > 0; rest /= (int64_t)size[axis])
-            token[axis] = (double)(rest % (int64_t)size[axis]);
-        status = add_token(to, token, n_axes, err);
-    }
-    return status;
-}
-
-static enum posref_status add_list(struct gather *to, const char *text, struct posref_error *err)
-{
+    if (strncmp(text, MROPE, strlen(MROPE)) == 0)
+        return posref_gather_mrope(to, text + strlen(MROPE), err);
     for (;;) {
         size_t length = strcspn(text, ",");
         char word[MAX_WORD];
@@ -136,19 +106,20 @@ static enum posref_status add_list(struct gather *to, const char *text, struct p
                                text);
         memcpy(word, text, length);
         word[length] = '\0';
-        bool grid = strncmp(word, "grid:", 5) == 0;
-        enum posref_status status = grid ? add_grid(to, word + 5, err) : add_word(to, word, err);
+        enum posref_status status = posref_gather_is_grid(word) ? posref_gather_grid(to, word, err)
+                                                                : add_word(to, word, err);
         if (status != POSREF_OK || text[length] == '\0')
             return status;
         text += length + 1;
     }
 }
 
-/* How many positions the text can hold: only ranges and grids make more of them than words. */
+/* How many positions the text can hold: only ranges, grids and sequences make more than words. */
 static size_t most_positions(const char *text)
 {
     size_t n = 1;
-    if (strstr(text, "..") || strstr(text, "grid:"))
+    if (strstr(text, "..") || strstr(text, "grid:") || strstr(text, "blocks:") ||
+        strstr(text, MROPE))
         return POSREF_MAX_POSITIONS;
     for (const char *at = text; *at && n < POSREF_MAX_POSITIONS; at++)
         n += *at == ',';
@@ -159,7 +130,7 @@ enum posref_status posref_positions_parse(struct posref_tensor *out, const char 
                                           const char *key, const struct posref_arena *arena,
                                           struct posref_error *err)
 {
-    struct gather gather = {.key = key};
+    struct posref_gather gather = {.key = key};
     gather.value = arena->alloc(arena->ctx, sizeof(double) * MAX_AXES * most_positions(text));
     if (!gather.value)
         return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");

@@ -146,8 +146,8 @@ POSREF_MUST_USE enum posref_status posref_request_answer(struct posref_buffer *o
                                                          const struct posref_arena *arena,
                                                          struct posref_error *err);
 /* Positions as typed: `0,1,7`, `0..15`, `0..60/4` (each A + i STEP, rounded once, that is not above
- * B), `1:2:3,4:5:6`, `grid:T:H:W`; shape [n], or
- * [n_axes, n]. Named `key`. */
+ * B), `1:2:3,4:5:6`, `grid:T:H:W`, `mrope:text=3,image=2x2`, ... (docs/positions.md has the
+ * grammar); shape [n], or [n_axes, n]. Named `key`. */
 POSREF_MUST_USE enum posref_status posref_positions_parse(struct posref_tensor *out,
                                                           const char *text, const char *key,
                                                           const struct posref_arena *arena,
