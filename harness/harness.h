@@ -4,6 +4,7 @@
 #ifndef POSREF_HARNESS_H
 #define POSREF_HARNESS_H
 
+#include "check.h"
 #include "vectors/vectors.h"
 #include "worker.h"
 

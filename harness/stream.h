@@ -30,6 +30,10 @@ struct posref_stream_line {
 };
 void posref_stream_line(struct posref_buffer *out, const struct posref_stream_line *line);
 
+/* The members of a judged line, each after a comma: "grade", "breach" where one is, "worst", ... */
+void posref_stream_judgement(struct posref_buffer *out, const struct posref_judgement *judgement,
+                             const struct posref_tensors *golden);
+
 struct posref_stream_counts {
     int64_t verdict[POSREF_N_VERDICTS];
     int64_t grade[POSREF_N_GRADES]; /* of what was judged */

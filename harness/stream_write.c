@@ -123,14 +123,14 @@ static void add_place(struct posref_buffer *out, const struct posref_tensors *se
     posref_buffer_text(out, "]");
 }
 
-static void add_judgement(struct posref_buffer *out, const struct posref_stream_line *line)
+void posref_stream_judgement(struct posref_buffer *out, const struct posref_judgement *j,
+                             const struct posref_tensors *golden)
 {
-    const struct posref_judgement *j = line->judgement;
     add_text(out, "grade", posref_grade_name(j->grade));
     if (j->breach != POSREF_BREACH_NONE)
         add_text(out, "breach", posref_breach_text(j->breach));
     posref_buffer_text(out, ", \"worst\": {");
-    add_place(out, &line->vector->outputs, j->tensor, j->element);
+    add_place(out, golden, j->tensor, j->element);
     if (j->pair >= 0)
         add_integer(out, "pair", j->pair);
     if (j->position == j->position)
@@ -207,7 +207,7 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
     add_text(out, "dtype", posref_dtype_name(line->dtype));
     add_text(out, "verdict", posref_verdict_name(line->verdict));
     if (line->judgement)
-        add_judgement(out, line);
+        posref_stream_judgement(out, line->judgement, &line->vector->outputs);
     if (line->fit)
         add_fits(out, line);
     add_trial(out, line->trial);

@@ -68,3 +68,24 @@ bool posref_check_digest(const struct posref_call *call, struct posref_reply *re
     posref_reply_problem(reply, &problem);
     return false;
 }
+
+void posref_refuse_id(const struct posref_call *call, struct posref_reply *reply)
+{
+    posref_reply_fail(reply, POSREF_PROBLEM_NOT_FOUND, NULL,
+                      "%.160s: no vector has this id; /v1/vectors lists them", call->argument);
+}
+
+bool posref_read_numbers(const struct posref_call *call, struct posref_reply *reply,
+                         enum posref_number_form *numbers)
+{
+    const char *text = posref_uri_value(call->uri, "numbers");
+    int form = text ? posref_number_form_find(text) : POSREF_NUMBERS_DECIMAL;
+    *numbers = form < 0 ? POSREF_NUMBERS_DECIMAL : (enum posref_number_form)form;
+    if (form >= 0)
+        return true;
+    struct posref_problem problem = {.kind = POSREF_PROBLEM_BAD_PARAMETER, .param = "numbers",
+                                     .value = text, .allowed = "decimal, hex, bits",
+                                     .detail = "numbers: must be decimal, hex or bits"};
+    posref_reply_problem(reply, &problem);
+    return false;
+}

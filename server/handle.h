@@ -14,6 +14,13 @@ void posref_refuse_field(const struct posref_call *call, struct posref_reply *re
  * anything else is an error: false, with the reply made. */
 bool posref_check_digest(const struct posref_call *call, struct posref_reply *reply);
 
+/* No vector has the id that is the call's argument. */
+void posref_refuse_id(const struct posref_call *call, struct posref_reply *reply);
+
+/* Reads the parameter `numbers`; false, with the reply made: none of the forms. */
+bool posref_read_numbers(const struct posref_call *call, struct posref_reply *reply,
+                         enum posref_number_form *numbers);
+
 /* schema/openapi.json; server.mk builds it in. */
 extern const char posref_openapi[];
 

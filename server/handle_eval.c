@@ -3,6 +3,8 @@
  * from holding up the others. */
 #include "handle.h"
 
+#include <string.h>
+
 #define MAX_ELEMENTS 262144 /* of the largest tensor of one request */
 #define MAX_ARENA_BYTES ((size_t)64 << 20)
 
@@ -68,8 +70,11 @@ static enum posref_status read_query(struct posref_request *request, const struc
                                      const struct posref_arena *arena, struct posref_error *err)
 {
     for (size_t i = 0; i < uri->n_params; i++) {
-        enum posref_status status =
-            posref_request_set(request, uri->param[i].key, uri->param[i].value, arena, err);
+        const struct posref_param *param = &uri->param[i];
+        if (strcmp(param->key, "numbers") == 0)
+            continue;
+        enum posref_status status = posref_request_set(request, param->key, param->value, arena,
+                                                       err);
         if (status != POSREF_OK)
             return status;
     }
@@ -78,6 +83,10 @@ static enum posref_status read_query(struct posref_request *request, const struc
 
 static void eval(const struct posref_call *call, struct posref_reply *reply, bool from_body)
 {
+    struct posref_request request;
+    posref_request_init(&request);
+    if (!posref_read_numbers(call, reply, &request.numbers))
+        return;
     struct posref_heap *heap = posref_heap_new(MAX_ARENA_BYTES);
     if (!heap) {
         posref_reply_fail(reply, POSREF_PROBLEM_INTERNAL, NULL, "out of memory");
@@ -85,8 +94,6 @@ static void eval(const struct posref_call *call, struct posref_reply *reply, boo
     }
     struct posref_arena arena = posref_heap_arena(heap);
     struct posref_error err = {{0}, {0}};
-    struct posref_request request;
-    posref_request_init(&request);
     enum posref_status status =
         from_body ? posref_request_json(&request, call->http->body, call->http->body_length,
                                         &arena, &err)

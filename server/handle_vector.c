@@ -30,9 +30,10 @@ static enum posref_status add_json(const struct posref_call *call, struct posref
     return status;
 }
 
-static enum posref_status add_safetensors(const struct posref_call *call,
-                                          struct posref_reply *reply, bool answers, bool *found,
-                                          struct posref_error *err)
+/* What is not stored ready to send: a safetensors document, or other numbers than decimals. */
+static enum posref_status add_made(const struct posref_call *call, struct posref_reply *reply,
+                                   bool answers, enum posref_number_form numbers, bool *found,
+                                   struct posref_error *err)
 {
     struct posref_heap *heap = posref_heap_new(0);
     if (!heap)
@@ -41,9 +42,12 @@ static enum posref_status add_safetensors(const struct posref_call *call,
     struct posref_vector vector;
     enum posref_status status =
         posref_db_get(call->lease->db, call->argument, &vector, found, &arena, err);
-    if (status == POSREF_OK && *found)
+    if (status == POSREF_OK && *found && call->form == 1)
         posref_vector_safetensors(&reply->body, &vector, answers);
-    reply->content_type = "application/vnd.safetensors";
+    else if (status == POSREF_OK && *found)
+        posref_vector_json(&reply->body, &vector, answers, numbers);
+    if (call->form == 1)
+        reply->content_type = "application/vnd.safetensors";
     posref_heap_free(heap);
     return status;
 }
@@ -51,16 +55,16 @@ static enum posref_status add_safetensors(const struct posref_call *call,
 void posref_handle_vector(const struct posref_call *call, struct posref_reply *reply)
 {
     bool answers, found = false;
-    if (!read_answers(call, reply, &answers) || !posref_check_digest(call, reply))
+    enum posref_number_form numbers;
+    if (!read_answers(call, reply, &answers) || !posref_read_numbers(call, reply, &numbers) ||
+        !posref_check_digest(call, reply))
         return;
     struct posref_error err = {{0}, {0}};
-    enum posref_status status = call->form == 0
+    enum posref_status status = call->form == 0 && numbers == POSREF_NUMBERS_DECIMAL
                                     ? add_json(call, reply, answers, &found, &err)
-                                    : add_safetensors(call, reply, answers, &found, &err);
+                                    : add_made(call, reply, answers, numbers, &found, &err);
     if (status != POSREF_OK)
         posref_reply_error(reply, POSREF_INTERNAL, &err); /* no fault of the request's */
     else if (!found)
-        posref_reply_fail(reply, POSREF_PROBLEM_NOT_FOUND, NULL,
-                          "%.160s: no vector has this id; /v1/vectors lists them",
-                          call->argument);
+        posref_refuse_id(call, reply);
 }

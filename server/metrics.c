@@ -39,8 +39,9 @@ static void add_labels(struct posref_buffer *out, size_t row, size_t n_routes)
 {
     const struct posref_route *route = &posref_routes[row];
     bool known = row < n_routes;
-    posref_buffer_printf(out, "route=\"%s%s\",method=\"%s\"", known ? route->path : "none",
+    posref_buffer_printf(out, "route=\"%s%s%s\",method=\"%s\"", known ? route->path : "none",
                          known && route->prefix ? "..." : "",
+                         known && route->suffix ? route->suffix : "",
                          !known                                ? "any"
                          : route->method == POSREF_METHOD_POST ? "POST"
                                                                : "GET");

@@ -6,9 +6,13 @@
 
 static const char *const json[] = {"application/json", NULL};
 static const char *const text[] = {"text/plain", NULL};
-static const char *const tensors[] = {"application/json", "application/vnd.safetensors", NULL};
+static const char *const json_or_tensors[] = {"application/json", "application/vnd.safetensors",
+                                              NULL};
+static const char *const numbers_param[] = {"numbers", NULL};
+static const char *const diff_params[] = {"a", "b", NULL};
+static const char *const check_params[] = {"dtype", "min_grade", "digest", NULL};
 static const char *const page_params[] = {"suite", "limit", "after", "digest", NULL};
-static const char *const vector_params[] = {"answers", "digest", NULL};
+static const char *const vector_params[] = {"answers", "numbers", "digest", NULL};
 
 const struct posref_route posref_routes[] = {
     {.path = "/", .method = POSREF_METHOD_GET, .produces = text, .handle = posref_handle_root},
@@ -20,10 +24,12 @@ const struct posref_route posref_routes[] = {
      .handle = posref_handle_openapi},
     {.path = "/problems/", .prefix = true, .method = POSREF_METHOD_GET, .produces = text,
      .handle = posref_handle_problem},
-    {.path = "/v1/eval", .method = POSREF_METHOD_GET, .keys = POSREF_KEYS_EVAL, .produces = json,
-     .handle = posref_handle_eval_get},
-    {.path = "/v1/eval", .method = POSREF_METHOD_POST, .produces = json,
-     .handle = posref_handle_eval_post},
+    {.path = "/v1/diff", .method = POSREF_METHOD_GET, .params = diff_params, .produces = json,
+     .handle = posref_handle_diff},
+    {.path = "/v1/eval", .method = POSREF_METHOD_GET, .params = numbers_param,
+     .keys = POSREF_KEYS_EVAL, .produces = json, .handle = posref_handle_eval_get},
+    {.path = "/v1/eval", .method = POSREF_METHOD_POST, .params = numbers_param, .produces = json,
+     .consumes = json, .handle = posref_handle_eval_post},
     {.path = "/v1/schemes", .method = POSREF_METHOD_GET, .produces = json,
      .handle = posref_handle_schemes},
     {.path = "/v1/suites", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
@@ -31,26 +37,43 @@ const struct posref_route posref_routes[] = {
     {.path = "/v1/vectors", .method = POSREF_METHOD_GET, .params = page_params,
      .keys = POSREF_KEYS_FILTER, .produces = json, .uses_db = true,
      .handle = posref_handle_vectors},
+    {.path = "/v1/vectors/", .prefix = true, .suffix = "/check", .method = POSREF_METHOD_POST,
+     .params = check_params, .produces = json, .consumes = json_or_tensors, .uses_db = true,
+     .handle = posref_handle_check},
     {.path = "/v1/vectors/", .prefix = true, .method = POSREF_METHOD_GET, .params = vector_params,
-     .produces = tensors, .uses_db = true, .handle = posref_handle_vector},
+     .produces = json_or_tensors, .uses_db = true, .handle = posref_handle_vector},
     {.path = NULL},
 };
 _Static_assert(sizeof posref_routes / sizeof *posref_routes <= POSREF_METRICS_ROUTES,
                "metrics have a row for every route and one for none");
 
-const struct posref_route *posref_route_find(const char *path, enum posref_method method,
-                                             const char **argument, unsigned *methods)
+/* The bytes of the path up to the row's suffix; 0: the row is for another path. */
+static size_t fits(const struct posref_route *route, const char *path)
 {
+    size_t length = strlen(path), start = strlen(route->path);
+    size_t end = route->suffix ? strlen(route->suffix) : 0;
+    if (!route->prefix)
+        return strcmp(path, route->path) == 0 ? length : 0;
+    if (strncmp(path, route->path, start) != 0 || length <= start + end)
+        return 0;
+    return strcmp(path + length - end, end ? route->suffix : "") == 0 ? length - end : 0;
+}
+
+const struct posref_route *posref_route_find(const char *path, enum posref_method method,
+                                             char argument[POSREF_ROUTE_ARGUMENT],
+                                             unsigned *methods)
+{
+    bool suffix = false; /* a row with one was met */
     *methods = 0;
     for (const struct posref_route *route = posref_routes; route->path; route++) {
-        size_t length = strlen(route->path);
-        bool fits = route->prefix ? strncmp(path, route->path, length) == 0 && path[length]
-                                  : strcmp(path, route->path) == 0;
-        if (!fits)
+        size_t length = fits(route, path);
+        if (!length || (suffix && !route->suffix))
             continue;
+        suffix = suffix || route->suffix;
         *methods |= route->method;
         if (route->method == method) {
-            *argument = path + length;
+            const char *start = path + strlen(route->path);
+            snprintf(argument, POSREF_ROUTE_ARGUMENT, "%.*s", (int)(path + length - start), start);
             return route;
         }
     }

@@ -9,6 +9,8 @@
 #include "store.h"
 #include "uri.h"
 
+#define POSREF_ROUTE_ARGUMENT (POSREF_URI_MAX_BYTES + 1)
+
 enum posref_method {
     POSREF_METHOD_GET = 1, /* HEAD too: the transport leaves the body out */
     POSREF_METHOD_POST = 2,
@@ -36,7 +38,8 @@ struct posref_call {
     const struct posref_route *route;
     const struct posref_uri *uri;
     int form;                    /* which of the route's media types is wanted */
-    const char *argument;        /* what follows a prefix route's path */
+    int body_form;               /* which of those that it consumes came */
+    const char *argument;        /* what follows a prefix route's path, without the suffix */
     const struct posref_lease *lease; /* the database, where the route uses it; else NULL */
     struct posref_metrics *metrics;
 };
@@ -45,22 +48,26 @@ typedef void posref_handler(const struct posref_call *call, struct posref_reply 
 
 struct posref_route {
     const char *path;
-    bool prefix; /* the path continues with an argument */
+    bool prefix;        /* the path continues with an argument */
+    const char *suffix; /* what follows the argument of a prefix route, or NULL */
     enum posref_method method;
     const char *const *params; /* NULL-terminated, or NULL */
     enum posref_keys keys;
     const char *const *produces; /* media types, NULL-terminated; the first is the usual one */
+    const char *const *consumes; /* those of a POST's body; the first where none is named */
     bool uses_db;
     posref_handler *handle;
 };
 
-/* The table; its end has a NULL path. A path with several methods has a row for each. */
+/* The table; its end has a NULL path. A path with several methods has a row for each. A row with a
+ * suffix stands before the prefix that it would else belong to, and hides it. */
 extern const struct posref_route posref_routes[];
 
-/* The row for path and method; *argument gets what follows a prefix. When no row fits, NULL, and
+/* The row for path and method; `argument` gets what follows a prefix. When no row fits, NULL, and
  * *methods says which methods the path has (0: there is no such path). */
 const struct posref_route *posref_route_find(const char *path, enum posref_method method,
-                                             const char **argument, unsigned *methods);
+                                             char argument[POSREF_ROUTE_ARGUMENT],
+                                             unsigned *methods);
 
 /* The i-th parameter that the route knows, or NULL past the last. */
 const char *posref_route_param(const struct posref_route *route, size_t i);
@@ -78,6 +85,8 @@ posref_handler posref_handle_openapi;
 posref_handler posref_handle_metrics;
 posref_handler posref_handle_eval_get;
 posref_handler posref_handle_eval_post;
+posref_handler posref_handle_diff;
+posref_handler posref_handle_check;
 posref_handler posref_handle_schemes;
 posref_handler posref_handle_suites;
 posref_handler posref_handle_vectors;

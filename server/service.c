@@ -36,27 +36,22 @@ static bool refuse_method(struct posref_reply *reply, const char *path, unsigned
     return true;
 }
 
-static bool is_json(const char *content_type)
+/* Whether a Content-Type header names the media type, whatever its parameters. */
+static bool is_type(const char *content_type, const char *type)
 {
-    static const char json[] = "application/json";
-    if (strncasecmp(content_type, json, sizeof json - 1) != 0)
+    size_t length = strlen(type);
+    if (strncasecmp(content_type, type, length) != 0)
         return false;
-    const char *rest = content_type + sizeof json - 1;
+    const char *rest = content_type + length;
     rest += strspn(rest, " \t");
     return !*rest || *rest == ';';
 }
 
-/* Sets *form to the media type that is wanted. */
-static bool refuse_form(struct posref_reply *reply, const struct posref_route *route,
+/* Finds which of the route's media types came; true: none, and the reply is made. */
+static bool refuse_body(struct posref_reply *reply, const struct posref_route *route,
                         const struct posref_http_request *http, int *form)
 {
-    *form = posref_accept_choose(http->accept, route->produces);
-    if (*form < 0) {
-        posref_reply_fail(reply, POSREF_PROBLEM_NOT_ACCEPTABLE, NULL, "%s comes as %s%s%s only",
-                          route->path, route->produces[0], route->produces[1] ? " or " : "",
-                          route->produces[1] ? route->produces[1] : "");
-        return true;
-    }
+    *form = 0;
     if (route->method != POSREF_METHOD_POST)
         return false;
     if (http->content_encoding && strcasecmp(http->content_encoding, "identity") != 0) {
@@ -64,12 +59,29 @@ static bool refuse_form(struct posref_reply *reply, const struct posref_route *r
                           "the body has a Content-Encoding: send it plain");
         return true;
     }
-    if (http->content_type && !is_json(http->content_type)) {
-        posref_reply_fail(reply, POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE, NULL,
-                          "send the body with the header Content-Type: application/json");
-        return true;
-    }
-    return false;
+    const char *const *types = route->consumes;
+    while (http->content_type && types[*form] && !is_type(http->content_type, types[*form]))
+        ++*form;
+    if (types[*form])
+        return false;
+    posref_reply_fail(reply, POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE, NULL,
+                      "send the body with the header Content-Type: %s%s%s", types[0],
+                      types[1] ? " or " : "", types[1] ? types[1] : "");
+    return true;
+}
+
+/* Finds the media type that is wanted; true: none, and the reply is made. */
+static bool refuse_form(struct posref_reply *reply, const struct posref_route *route,
+                        const struct posref_http_request *http, int *form)
+{
+    *form = posref_accept_choose(http->accept, route->produces);
+    if (*form >= 0)
+        return false;
+    posref_reply_fail(reply, POSREF_PROBLEM_NOT_ACCEPTABLE, NULL, "%s%s comes as %s%s%s only",
+                      route->path, route->prefix ? "..." : "", route->produces[0],
+                      route->produces[1] ? " or " : "",
+                      route->produces[1] ? route->produces[1] : "");
+    return true;
 }
 
 static bool refuse_params(struct posref_reply *reply, const struct posref_route *route,
@@ -135,9 +147,12 @@ static const struct posref_route *answer(struct posref_service *service,
     }
     unsigned method = parse_method(http->method), methods;
     struct posref_call call = {.http = http, .uri = &uri, .metrics = &service->metrics};
-    call.route = posref_route_find(uri.path, (enum posref_method)method, &call.argument, &methods);
+    char argument[POSREF_ROUTE_ARGUMENT] = "";
+    call.argument = argument;
+    call.route = posref_route_find(uri.path, (enum posref_method)method, argument, &methods);
     if (refuse_method(reply, uri.path, method, methods) ||
         refuse_form(reply, call.route, http, &call.form) ||
+        refuse_body(reply, call.route, http, &call.body_form) ||
         refuse_params(reply, call.route, &uri))
         return call.route;
     handle(service, call, reply);

@@ -55,7 +55,7 @@ static void check_documents(struct check *check, const struct posref_vector *vec
         if (check->status != POSREF_OK)
             return;
         check->text.length = 0;
-        posref_vector_json(&check->text, vector, answers);
+        posref_vector_json(&check->text, vector, answers, POSREF_NUMBERS_DECIMAL);
         posref_sha256_hex(computed, check->text.data, check->text.length);
         if (!found || length != check->text.length || memcmp(json, check->text.data, length) != 0)
             differs(check, vector->id, "the stored JSON is not what the tensors say");

@@ -73,7 +73,7 @@ static enum posref_status make_one(struct posref_made *made, struct memory *memo
     for (int answers = 0; answers < 2; answers++) {
         struct posref_buffer *document = &made->document[answers];
         document->length = 0;
-        posref_vector_json(document, vector, answers);
+        posref_vector_json(document, vector, answers, POSREF_NUMBERS_DECIMAL);
         failed = failed || document->failed;
         posref_sha256_hex(made->document_sha256[answers], document->data, document->length);
     }

@@ -26,7 +26,7 @@ enum posref_status posref_request_answer(struct posref_buffer *out, struct posre
     posref_buffer_text(out, "{\"spec\": ");
     posref_spec_json(out, &request->spec);
     posref_buffer_text(out, ", \"outputs\": ");
-    posref_tensors_json(out, &outputs);
+    posref_tensors_json(out, &outputs, request->numbers);
     posref_buffer_text(out, "}\n");
     if (out->failed)
         return posref_fail(err, POSREF_BAD_INPUT, "positions",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as JSON: {"shape": [...], "data": [...]}, flat, canonical numbers. */
+/* Tensors as JSON: {"shape": [...], "data": [...]}, flat. */
 #include "vectors/vectors.h"
 
 static double element(const struct posref_tensor *tensor, int64_t i)
@@ -22,7 +22,14 @@ static void add_separator(struct posref_buffer *out, int64_t i)
         posref_buffer_add(out, ", ", 2);
 }
 
-void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor)
+static void add_number(struct posref_buffer *out, double x, enum posref_number_form form)
+{
+    if (posref_buffer_reserve(out, POSREF_NUMBER_SIZE))
+        out->length += posref_number_write(out->data + out->length, x, form);
+}
+
+void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor,
+                        enum posref_number_form numbers)
 {
     posref_buffer_text(out, "{\"shape\": [");
     for (int axis = 0; axis < tensor->rank; axis++) {
@@ -31,24 +38,27 @@ void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *t
     }
     posref_buffer_text(out, "], \"data\": [");
     int64_t count = posref_tensor_count(tensor);
+    if (tensor->dtype == POSREF_I32)
+        numbers = POSREF_NUMBERS_DECIMAL;
     for (int64_t i = 0; i < count && !out->failed; i++) {
         add_separator(out, i);
         if (tensor->dtype == POSREF_I64) /* 64 bits need not fit in a double */
             posref_buffer_printf(out, "%lld", (long long)((const int64_t *)tensor->data)[i]);
         else
-            posref_buffer_number(out, element(tensor, i));
+            add_number(out, element(tensor, i), numbers);
     }
     posref_buffer_text(out, "]}");
 }
 
-void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors)
+void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors,
+                         enum posref_number_form numbers)
 {
     posref_buffer_text(out, "{");
     for (int i = 0; i < tensors->n; i++) {
         add_separator(out, i);
         posref_buffer_json_string(out, tensors->item[i].name);
         posref_buffer_text(out, ": ");
-        posref_tensor_json(out, &tensors->item[i]);
+        posref_tensor_json(out, &tensors->item[i], numbers);
     }
     posref_buffer_text(out, "}");
 }

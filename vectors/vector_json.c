@@ -34,14 +34,14 @@ void posref_vector_head_json(struct posref_buffer *out, const struct posref_vect
 }
 
 void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
-                        bool answers)
+                        bool answers, enum posref_number_form numbers)
 {
     posref_vector_head_json(out, vector);
     posref_buffer_text(out, ", \"inputs\": ");
-    posref_tensors_json(out, &vector->inputs);
+    posref_tensors_json(out, &vector->inputs, numbers);
     if (answers) {
         posref_buffer_text(out, ", \"outputs\": ");
-        posref_tensors_json(out, &vector->outputs);
+        posref_tensors_json(out, &vector->outputs, numbers);
     }
     posref_buffer_text(out, "}\n");
 }

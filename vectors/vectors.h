@@ -69,6 +69,17 @@ size_t posref_number_format(char out[POSREF_NUMBER_SIZE], double x);
 POSREF_MUST_USE enum posref_status posref_number_parse(double *out, const char *text,
                                                        const char *key, struct posref_error *err);
 
+/* How numbers are written: as posref_number_format has them, as C99 hex floats (0x1.8p+1), or as
+ * the 16 hex digits of a double's bits. The last two are strings in JSON, and posref_body_json
+ * reads all three. */
+enum posref_number_form { POSREF_NUMBERS_DECIMAL, POSREF_NUMBERS_HEX, POSREF_NUMBERS_BITS,
+                          POSREF_N_NUMBER_FORMS };
+const char *posref_number_form_name(enum posref_number_form form); /* "decimal", "hex", "bits" */
+int posref_number_form_find(const char *name);                     /* or -1 */
+/* x in the form, as a JSON value; NaN and infinities are words except as bits. Returns the
+ * length. */
+size_t posref_number_write(char out[POSREF_NUMBER_SIZE], double x, enum posref_number_form form);
+
 /* The double whose bits the 16 hex digits are (NaN and infinity included); false: not 16 digits. */
 bool posref_number_bits(double *out, const char *text);
 
@@ -98,6 +109,7 @@ struct posref_request {
     struct posref_spec spec;
     enum posref_op op;            /* POSREF_OP_ALL unless given */
     bool op_given;
+    enum posref_number_form numbers; /* of the answer's tensors; decimal unless set */
     struct posref_tensors inputs; /* data in the arena; flat ones get their shape late */
 };
 void posref_request_init(struct posref_request *request);
@@ -164,9 +176,11 @@ POSREF_MUST_USE enum posref_status posref_input_reshape(struct posref_tensor *te
                                                         const struct posref_tensors *inputs,
                                                         struct posref_error *err);
 /* {"NAME": {"shape": ..., "data": ...}, ...} */
-void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors);
-/* JSON of a tensor: {"shape": [...], "data": [...]}, flat, canonical numbers. */
-void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor);
+void posref_tensors_json(struct posref_buffer *out, const struct posref_tensors *tensors,
+                         enum posref_number_form numbers);
+/* JSON of a tensor: {"shape": [...], "data": [...]}, flat. Integers are integers in every form. */
+void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor,
+                        enum posref_number_form numbers);
 /* The name in the NULL-terminated list that is closest to what was typed, or NULL when none is
  * close. For "unknown key" messages. */
 const char *posref_nearest(const char *typed, const char *const *names);
@@ -196,10 +210,10 @@ struct posref_vector {
 
 /* {"id", "suite", "op", "spec", "flags", "source", without the closing brace: what lists show. */
 void posref_vector_head_json(struct posref_buffer *out, const struct posref_vector *vector);
-/* The whole vector, as it is stored and served: the head, then "inputs" and, when asked for,
- * "outputs"; ends with a newline. */
+/* The whole vector, as it is served and (in decimals) stored: the head, then "inputs" and, when
+ * asked for, "outputs"; ends with a newline. */
 void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
-                        bool answers);
+                        bool answers, enum posref_number_form numbers);
 
 /* The vector as a safetensors document: inputs, and outputs when asked for, bit for bit; id, op,
  * spec, suite, flags and source as metadata. */

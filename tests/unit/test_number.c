@@ -276,6 +276,46 @@ START_TEST(reads_what_it_prints)
 }
 END_TEST
 
+/* Each form is a JSON string that reads back to the same bits; hex floats are printf's. */
+START_TEST(other_forms)
+{
+    static const double plain[] = {0, -0.0, 1, -1.5, 0.1, 0x1p-1074, 0x1.8p-1070, 0x1p-1022,
+                                   0x1.fffffffffffffp+1023, 65536, 1e22};
+    uint64_t state = 7;
+    for (int i = 0; i < 5000; i++) {
+        size_t n = sizeof plain / sizeof *plain;
+        double x = (size_t)i < n ? plain[i] : from_bits(next_random(&state)), back;
+        if (!isfinite(x))
+            continue;
+        for (int form = POSREF_NUMBERS_HEX; form < POSREF_N_NUMBER_FORMS; form++) {
+            char got[POSREF_NUMBER_SIZE], want[40];
+            size_t length = posref_number_write(got, x, (enum posref_number_form)form);
+            ck_assert_uint_eq(length, strlen(got));
+            ck_assert(got[0] == '"' && got[length - 1] == '"');
+            if (form == POSREF_NUMBERS_HEX && isnormal(x)) {
+                snprintf(want, sizeof want, "\"%a\"", x);
+                ck_assert_str_eq(got, want);
+            }
+            got[length - 1] = '\0';
+            if (form == POSREF_NUMBERS_BITS)
+                ck_assert(posref_number_bits(&back, got + 1));
+            else
+                back = strtod(got + 1, NULL);
+            ck_assert_msg(bits_of(back) == bits_of(x), "%a written as %s", x, got);
+        }
+    }
+    char text[POSREF_NUMBER_SIZE];
+    posref_number_write(text, (double)INFINITY, POSREF_NUMBERS_HEX);
+    ck_assert_str_eq(text, "\"Infinity\"");
+    posref_number_write(text, -(double)INFINITY, POSREF_NUMBERS_BITS);
+    ck_assert_str_eq(text, "\"fff0000000000000\"");
+    for (int form = 0; form < POSREF_N_NUMBER_FORMS; form++)
+        ck_assert_int_eq(posref_number_form_find(
+                             posref_number_form_name((enum posref_number_form)form)), form);
+    ck_assert_int_eq(posref_number_form_find("octal"), -1);
+}
+END_TEST
+
 START_TEST(ignores_the_locale)
 {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "cs_CZ.UTF-8"};
@@ -302,6 +342,7 @@ int main(void)
     tcase_add_test(tests, reads);
     tcase_add_test(tests, refuses);
     tcase_add_test(tests, reads_what_it_prints);
+    tcase_add_test(tests, other_forms);
     tcase_add_test(tests, ignores_the_locale);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -47,8 +47,10 @@ static const struct posref_route *find(const char *path, const char *method)
 {
     char literal[128];
     literal_part(literal, path);
+    const char *brace = strchr(path, '}'), *suffix = brace ? brace + 1 : "";
     for (const struct posref_route *route = posref_routes; route->path; route++)
-        if (strcmp(route->path, literal) == 0 && route->prefix == (strchr(path, '{') != NULL) &&
+        if (strcmp(route->path, literal) == 0 && route->prefix == (brace != NULL) &&
+            strcmp(route->suffix ? route->suffix : "", suffix) == 0 &&
             (route->method == POSREF_METHOD_POST) == (strcmp(method, "post") == 0))
             return route;
     return NULL;
@@ -104,6 +106,12 @@ START_TEST(every_route_is_documented)
             ck_assert_msg(json_object_get(content, route->produces[n_forms]) != NULL,
                           "%s: %s is not documented", route->path, route->produces[n_forms]);
         ck_assert_uint_eq(json_object_size(content), n_forms);
+        json_t *body = json_object_get(json_object_get(operation, "requestBody"), "content");
+        for (n_forms = 0; route->consumes && route->consumes[n_forms]; n_forms++)
+            ck_assert_msg(json_object_get(body, route->consumes[n_forms]) != NULL,
+                          "%s: body %s is not documented", route->path, route->consumes[n_forms]);
+        ck_assert_uint_eq(json_object_size(body), n_forms);
+        ck_assert_int_eq(route->method == POSREF_METHOD_POST, n_forms > 0);
         ck_assert_int_eq(route->uses_db,
                          json_object_get(json_object_get(operation, "responses"), "503") != NULL);
     }
@@ -223,22 +231,31 @@ END_TEST
 
 START_TEST(finds_routes)
 {
-    const char *argument;
+    char argument[POSREF_ROUTE_ARGUMENT];
     unsigned methods;
     const struct posref_route *route =
-        posref_route_find("/v1/vectors/rope/half", POSREF_METHOD_GET, &argument, &methods);
+        posref_route_find("/v1/vectors/rope/half", POSREF_METHOD_GET, argument, &methods);
     ck_assert_str_eq(route->path, "/v1/vectors/");
     ck_assert_str_eq(argument, "rope/half");
-    route = posref_route_find("/v1/eval", POSREF_METHOD_POST, &argument, &methods);
+    route = posref_route_find("/v1/vectors/rope/half/check", POSREF_METHOD_POST, argument,
+                              &methods);
+    ck_assert_str_eq(route->suffix, "/check");
+    ck_assert_str_eq(argument, "rope/half");
+    ck_assert_ptr_null(
+        posref_route_find("/v1/vectors/a/check", POSREF_METHOD_GET, argument, &methods));
+    ck_assert_uint_eq(methods, POSREF_METHOD_POST);
+    route = posref_route_find("/v1/vectors/check", POSREF_METHOD_GET, argument, &methods);
+    ck_assert_str_eq(argument, "check"); /* nothing stands before the suffix */
+    route = posref_route_find("/v1/eval", POSREF_METHOD_POST, argument, &methods);
     ck_assert_int_eq(route->method, POSREF_METHOD_POST);
     static const char *const nowhere[] = {"/v1/vectors/", "/v1/eval/", "/v1", "//", "/V1/eval",
                                           "/problems/", ""};
     for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
         ck_assert_ptr_null(
-            posref_route_find(nowhere[i], POSREF_METHOD_GET, &argument, &methods));
+            posref_route_find(nowhere[i], POSREF_METHOD_GET, argument, &methods));
         ck_assert_uint_eq(methods, 0);
     }
-    ck_assert_ptr_null(posref_route_find("/v1/eval", 0, &argument, &methods));
+    ck_assert_ptr_null(posref_route_find("/v1/eval", 0, argument, &methods));
     ck_assert_uint_eq(methods, POSREF_METHOD_GET | POSREF_METHOD_POST);
     char text[32];
     posref_methods_text(text, sizeof text, methods);
@@ -248,19 +265,19 @@ END_TEST
 
 START_TEST(nearest_parameter)
 {
-    const char *argument;
+    char argument[POSREF_ROUTE_ARGUMENT];
     unsigned methods;
     const struct posref_route *eval =
-        posref_route_find("/v1/eval", POSREF_METHOD_GET, &argument, &methods);
+        posref_route_find("/v1/eval", POSREF_METHOD_GET, argument, &methods);
     ck_assert_str_eq(posref_route_nearest(eval, "pairng"), "pairing");
     ck_assert_str_eq(posref_route_nearest(eval, "dmi"), "dim");
     ck_assert_str_eq(posref_route_nearest(eval, "position"), "positions");
     ck_assert_ptr_null(posref_route_nearest(eval, "colour"));
     const struct posref_route *vectors =
-        posref_route_find("/v1/vectors", POSREF_METHOD_GET, &argument, &methods);
+        posref_route_find("/v1/vectors", POSREF_METHOD_GET, argument, &methods);
     ck_assert_str_eq(posref_route_nearest(vectors, "limits"), "limit");
     const struct posref_route *suites =
-        posref_route_find("/v1/suites", POSREF_METHOD_GET, &argument, &methods);
+        posref_route_find("/v1/suites", POSREF_METHOD_GET, argument, &methods);
     ck_assert_ptr_null(posref_route_nearest(suites, "dim"));
 }
 END_TEST

@@ -38,7 +38,7 @@ static bool check_vector(void *ctx, const struct posref_vector *vector)
     char why[512] = "";
     struct posref_buffer json;
     posref_buffer_init(&json, 1 << 24);
-    posref_vector_json(&json, vector, true);
+    posref_vector_json(&json, vector, true, POSREF_NUMBERS_DECIMAL);
     json_t *value = json_loadb(json.data, json.length, 0, NULL);
     ck_assert_ptr_nonnull(value);
     ck_assert_msg(json_schema_valid(VECTOR_SCHEMA, value, why, sizeof why), "%s: %s", vector->id,

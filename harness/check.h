@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judging one saved output: no plugin, no worker; what came back is at hand. */
+#ifndef POSREF_CHECK_H
+#define POSREF_CHECK_H
+
+#include "reference/judge.h"
+#include "vectors/vectors.h"
+
+/* Judges `outputs` (any dtypes, eval's names) as what a kernel that computes in `dtype` gave for
+ * the vector, and appends, without the closing brace,
+ * {"verdict", "grade", "dtype", "gate", "breach", "worst": {...}, ..., "explanations": [...]
+ * Float tensors are rounded to the dtype first, which changes nothing where they hold such values.
+ * Verdicts: pass, fail, nan. POSREF_BAD_INPUT names a tensor that is missing, unknown or has
+ * another shape than the golden one (a flat tensor of the right count is fine). */
+POSREF_MUST_USE enum posref_status
+posref_check_outputs(struct posref_buffer *out, const struct posref_vector *vector,
+                     const struct posref_tensors *outputs, enum posref_dtype dtype,
+                     enum posref_grade gate, const struct posref_arena *arena,
+                     struct posref_error *err);
+
+#endif
