@@ -28,7 +28,7 @@ int posref_input_find(const char *name)
 
 const char *posref_input_shape_text(enum posref_scheme scheme, const char *name)
 {
-    const struct posref_input_use *use = posref_scheme_def(scheme)->inputs;
+    const struct posref_input_use *use = posref_scheme_def((int)scheme)->inputs;
     while (use->name && strcmp(use->name, name) != 0)
         use++;
     return use->name ? use->shape : NULL;
@@ -73,6 +73,7 @@ static enum posref_status read_axis(int64_t *out, const struct shaping *s, const
     char word[48];
     const char *at = word;
     int64_t factor = 1, summand = 0;
+    int value = 0;
     if (length >= sizeof word)
         return posref_fail(s->err, POSREF_INTERNAL, s->name, "has too long a shape");
     memcpy(word, axis, length);
@@ -93,11 +94,11 @@ static enum posref_status read_axis(int64_t *out, const struct shaping *s, const
         return posref_fail(s->err, POSREF_INTERNAL, s->name, "has the unreadable axis %s", word);
     enum posref_status status = POSREF_OK;
     int field = posref_field_find(name);
+    const char *spec = (const char *)s->spec;
     if (field >= 0)
-        *out = s->spec->given[field]
-                   ? *(const int *)(const void *)((const char *)s->spec +
-                                                  posref_field_def((enum posref_field)field)->offset)
-                   : 0;
+        memcpy(&value, spec + posref_field_def((enum posref_field)field)->offset, sizeof value);
+    if (field >= 0)
+        *out = value; /* 0 where the field has no value */
     else
         status = count_positions(out, s, strcmp(name, "n") == 0     ? "positions"
                                          : strcmp(name, "n_q") == 0 ? "q_positions"

@@ -214,12 +214,12 @@ int posref_input_find(const char *name);
 /* The shape of the input as the scheme takes it, for people and for posref_input_shape: "n,dim",
  * "num_heads,n_q,n_k", ...; NULL: the scheme reads no such input. "" stands for positions. */
 const char *posref_input_shape_text(enum posref_scheme scheme, const char *name);
-/* The shape of `name` for a completed spec and its positions among `inputs`, from the scheme's shape
- * text. An axis is n, n_q or n_k (positions, queries, keys), a number, the name of an INT field with
- * an optional factor before and a summand behind it (2*max_distance+1), `*` (free: what `count`
- * elements leave for it), or `[*]` (the same, and absent when nothing is left). count = -1: unknown;
- * the free axis has `free_size` entries then (0: absent). Fails, naming the input, when count does
- * not fit, positions are missing, or the scheme reads no such input. */
+/* The shape of `name` for a completed spec and its positions among `inputs`, from the scheme's
+ * shape text. An axis is n, n_q or n_k (positions, queries, keys), a number, the name of an INT
+ * field with an optional factor before and a summand behind it (2*max_distance+1), `*` (free: what
+ * `count` elements leave for it), or `[*]` (the same, absent when nothing is left). count = -1:
+ * unknown; the free axis has `free_size` entries then (0: absent). Fails, naming the input, when
+ * count does not fit, positions are missing, or the scheme reads no such input. */
 POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
                                                       const struct posref_spec *spec,
                                                       const struct posref_tensors *inputs,

@@ -127,9 +127,9 @@ const struct posref_scheme_def posref_rope = {
              .learned = "none",
              .injected = "queries and keys of every layer, before the scores",
              .relative = "exact: a score depends on the distance alone",
-             .beyond = "degrades soon; scalings (linear, ntk, yarn, llama3, ...) extend it, mostly "
-                       "with some training",
-             .cost = "one multiply-add a channel of queries and keys, O(n d); a table of n d values",
+             .beyond = "degrades soon; scalings (linear, ntk, yarn, llama3, ...) extend it, "
+                       "mostly with some training",
+             .cost = "one multiply-add a channel of q and k, O(n d); a table of n d values",
              .users = "Llama, Mistral, Qwen, Gemma, Phi, DeepSeek, GPT-NeoX, GPT-J, gpt-oss",
              .advice = "the default of decoder models; several axes for images and video",
              .differs = "which channels are a pair (pairing), which are rotated (rotary_dim, "

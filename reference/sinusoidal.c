@@ -169,8 +169,8 @@ const struct posref_scheme_def posref_sinusoidal = {
              .source = "Vaswani et al., Attention Is All You Need, arXiv 1706.03762",
              .learned = "none",
              .injected = "added to the token embedding, once",
-             .relative = "no: a shift of both positions is a linear map of the encoding, but scores "
-                         "change with it",
+             .relative = "no: a shift of both positions is a linear map of the encoding, but "
+                         "scores change with it",
              .beyond = "defined for every position, but models rarely work on unseen ones",
              .cost = "one addition a channel of the input, O(n d); a table of n d values",
              .users = "Transformer, Marian, M2M100, Whisper's encoder, MAE, DiT",

@@ -3,7 +3,8 @@ $(BUILD)/print-generated: $(BUILD)/tests/generated/print.o $(LIBRARY)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated ## make again what is committed and made by programs: docs, schema, digests
+generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
+    ## make again what programs make and git holds: docs, schema, digests
 	@$(BUILD)/print-generated spec >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part schema/spec.schema.json
 	@$(BUILD)/print-generated schemes >$(BUILD)/schemes.json
