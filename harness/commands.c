@@ -6,6 +6,7 @@
 
 const struct posref_command posref_harness_commands[] = {
     {"test", "judge an implementation on the vectors that match", posref_cmd_test},
+    {"identify", "measure what an implementation computes, as a spec", posref_cmd_identify},
     {"weights", "check, permute or guess the row order of q and k in checkpoints",
      posref_cmd_weights},
     {NULL, NULL, NULL},

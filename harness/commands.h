@@ -4,5 +4,6 @@
 #define POSREF_HARNESS_COMMANDS_H
 
 int posref_cmd_test(int argc, char **argv);
+int posref_cmd_identify(int argc, char **argv);
 
 #endif

@@ -4,8 +4,8 @@ MUTANTS = $(patsubst tests/mutants/%.c,$(BUILD)/mutants/%.so,$(wildcard tests/mu
 TEST_PROGRAMS += $(MUTANTS)
 test-e2e test-unit: $(MUTANTS)
 
-$(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h harness/posref_plugin.h \
-                       $(BUILD)/flags
+$(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h tests/mutants/faulty.h \
+                       harness/posref_plugin.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call step,MUTANT,$@)
 	$(Q)$(CC) -std=c17 $(WARN) -Wno-unused-function -D_GNU_SOURCE -I. -O1 -g $(CFLAGS) -fPIC \

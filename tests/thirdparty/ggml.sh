@@ -59,5 +59,22 @@ same=$(($(wc -l <"$work/same") * 2))
     $((rotations - same)) ]
 holds $? 'every other rotation fails and is named pairing'
 
+# Measured, ggml computes what it is asked for; swapped, it pairs the other way.
+asked='scheme=rope dim=128 base=500000 scaling=llama3 factor=8
+    original_max_position_embeddings=8192'
+for more in '' 'rotary_dim=64 pairing=interleaved'; do
+    # shellcheck disable=SC2086
+    "$POSREF" identify "$plugin" $asked $more --format json |
+        jq -e '.differing == [] and .confidence.decided' >/dev/null
+    holds $? "identify: $more"
+done
+"$POSREF" identify "$plugin" dim=64 scaling=yarn factor=4 original_max_position_embeddings=4096 \
+    --config pairing=swapped --format json |
+    jq -e '.differing == ["pairing"] and .confidence.decided' >/dev/null
+holds $? 'identify: the swapped pairing'
+"$POSREF" identify "$plugin" scheme=alibi num_heads=12 --format json |
+    jq -e '.spec == .asked and .undecided[0].keys == ["form"]' >/dev/null
+holds $? 'identify: the slopes'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One question to a plugin, outside of any suite. */
+#include "probe.h"
+
+#include "trial.h"
+
+#include <string.h>
+
+double *posref_probe_input(struct posref_tensors *in, const char *name, int rank,
+                           const int64_t *shape, const struct posref_arena *arena)
+{
+    struct posref_tensor *tensor = &in->item[in->n];
+    *tensor = (struct posref_tensor){.dtype = POSREF_F64, .rank = rank};
+    snprintf(tensor->name, sizeof tensor->name, "%s", name);
+    for (int axis = 0; axis < rank; axis++)
+        tensor->shape[axis] = shape[axis];
+    size_t size = (size_t)posref_tensor_count(tensor) * sizeof(double);
+    tensor->data = arena->alloc(arena->ctx, size ? size : 1);
+    if (!tensor->data)
+        return NULL;
+    memset(tensor->data, 0, size);
+    in->n++;
+    return tensor->data;
+}
+
+enum posref_status posref_tensor_widen(struct posref_tensor *out, const struct posref_tensor *in,
+                                       const struct posref_arena *arena, struct posref_error *err)
+{
+    const int64_t n = posref_tensor_count(in);
+    double *value = arena->alloc(arena->ctx, (size_t)n * sizeof *value + 1);
+    if (!value)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    *out = *in;
+    out->dtype = POSREF_F64;
+    out->data = value;
+    for (int64_t k = 0; k < n; k++)
+        switch (in->dtype) {
+        case POSREF_F64: value[k] = ((const double *)in->data)[k]; break;
+        case POSREF_F32: value[k] = (double)((const float *)in->data)[k]; break;
+        case POSREF_I32: value[k] = (double)((const int32_t *)in->data)[k]; break;
+        case POSREF_I64: value[k] = (double)((const int64_t *)in->data)[k]; break;
+        default: value[k] = posref_widen(((const uint16_t *)in->data)[k], in->dtype);
+        }
+    return POSREF_OK;
+}
+
+static char *spec_text(const struct posref_probe *probe)
+{
+    struct posref_buffer text;
+    posref_buffer_init(&text, 1 << 20);
+    posref_spec_text(&text, probe->spec);
+    posref_buffer_add(&text, "", 1);
+    char *copy = text.failed ? NULL : probe->arena->alloc(probe->arena->ctx, text.length);
+    if (copy)
+        memcpy(copy, text.data, text.length);
+    posref_buffer_clear(&text);
+    return copy;
+}
+
+enum posref_status posref_probe_ask(struct posref_tensors *out, struct posref_probe *probe,
+                                    enum posref_op op, const struct posref_tensors *in,
+                                    struct posref_error *err)
+{
+    struct posref_vector vector = {.id = "probe", .op = op, .spec = *probe->spec, .inputs = *in,
+                                   .suite_min = "", .flags = "", .source = ""};
+    struct posref_trial trial;
+    const char *text = spec_text(probe);
+    if (!text)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    enum posref_status status = posref_eval(&vector.outputs, probe->spec, op, in, probe->arena,
+                                            err);
+    if (status == POSREF_OK)
+        status = posref_trial_make(&trial, &vector, text, probe->dtype, probe->arena, err);
+    if (status == POSREF_OK)
+        status = posref_runner_run(probe->runner, &trial, 1, err);
+    if (status != POSREF_OK)
+        return status;
+    probe->verdict = trial.verdict;
+    snprintf(probe->why, sizeof probe->why, "%s", trial.why);
+    if (trial.verdict != POSREF_VERDICT_PASS)
+        return POSREF_OK;
+    out->n = trial.out.n;
+    for (int i = 0; i < trial.out.n && status == POSREF_OK; i++)
+        status = posref_tensor_widen(&out->item[i], &trial.out.item[i], probe->arena, err);
+    return status;
+}
+
+enum posref_status posref_probe_dtype(struct posref_tensors *out, struct posref_probe *probe,
+                                      enum posref_op op, const struct posref_tensors *in,
+                                      struct posref_error *err)
+{
+    static const enum posref_dtype order[] = {POSREF_F64, POSREF_F32, POSREF_BF16, POSREF_F16};
+    char first[sizeof probe->why] = "";
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        probe->dtype = order[k];
+        enum posref_status status = posref_probe_ask(out, probe, op, in, err);
+        if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_UNSUPPORTED)
+            return status;
+        if (!*first)
+            snprintf(first, sizeof first, "%s", probe->why);
+    }
+    snprintf(probe->why, sizeof probe->why, "%s", first);
+    return POSREF_OK;
+}

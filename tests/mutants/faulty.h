@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the faulty plugins share: faulty_SCHEME.c computes its scheme in plain float32 (an f64 call
+ * in double) and goes wrong as --config says. They see neither reference/ nor the registry of
+ * faults: each fault is written once more, from its description.
+ *
+ *   --config KEY=VALUE          takes this value of a spec key, whatever the call says
+ *   --config fault=NAME         the first fault; value=NUMBER its parameter
+ *   --config fault2=NAME        one more; value2=NUMBER */
+#ifndef POSREF_FAULTY_H
+#define POSREF_FAULTY_H
+
+#include "harness/posref_plugin.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct faulty {
+    char config[1024];
+};
+
+struct faulty_call {
+    const struct faulty *faulty;
+    const struct posref_plugin_call *call;
+    int wide; /* in double */
+};
+
+static inline const char *faulty_text(const struct faulty_call *c, const char *key)
+{
+    const char *own = posref_plugin_value(c->faulty->config, key, NULL);
+    return own ? own : posref_plugin_value(c->call->spec, key, NULL);
+}
+
+static inline double faulty_number(const struct faulty_call *c, const char *key, double missing)
+{
+    const char *text = faulty_text(c, key);
+    return text ? strtod(text, NULL) : missing;
+}
+
+static inline int faulty_is(const struct faulty_call *c, const char *key, const char *value)
+{
+    const char *text = faulty_text(c, key);
+    return text && posref_plugin_word_is(text, value);
+}
+
+/* Whether the plugin has this fault; *value is its parameter, or `missing`. */
+static inline int faulty_has(const struct faulty_call *c, const char *name, double missing,
+                             double *value)
+{
+    const char *config = c->faulty->config;
+    int first = posref_plugin_is(config, "fault", name);
+    if (!first && !posref_plugin_is(config, "fault2", name))
+        return 0;
+    const char *text = posref_plugin_value(config, first ? "value" : "value2", NULL);
+    if (value)
+        *value = text ? strtod(text, NULL) : missing;
+    return 1;
+}
+
+static inline int faulty_with(const struct faulty_call *c, const char *name)
+{
+    return faulty_has(c, name, 0, NULL);
+}
+
+/* One step of arithmetic, rounded to float32 unless the call is in double. */
+static inline double faulty_step(const struct faulty_call *c, double x)
+{
+    return c->wide ? x : (double)(float)x;
+}
+
+/* ---- 16 bits ---- */
+
+static inline double faulty_bf16(double x)
+{
+    float narrow = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u;
+    memcpy(&narrow, &bits, sizeof narrow);
+    return (double)narrow;
+}
+
+static inline double faulty_f16(double x)
+{
+    double size = fabs(x);
+    int exponent;
+    if (size >= 65520)
+        return copysign(HUGE_VAL, x);
+    if (size == 0)
+        return x;
+    (void)frexp(size, &exponent);
+    exponent = exponent - 11 < -24 ? -24 : exponent - 11;
+    return copysign(ldexp(nearbyint(ldexp(size, -exponent)), exponent), x);
+}
+
+static inline double faulty_get(const struct posref_plugin_tensor *t, int64_t k)
+{
+    if (t->dtype == POSREF_PLUGIN_F64)
+        return ((const double *)t->data)[k];
+    if (t->dtype == POSREF_PLUGIN_F32)
+        return (double)((const float *)t->data)[k];
+    uint16_t bits = ((const uint16_t *)t->data)[k];
+    if (t->dtype == POSREF_PLUGIN_BF16) {
+        uint32_t wide = (uint32_t)bits << 16;
+        float value;
+        memcpy(&value, &wide, sizeof value);
+        return (double)value;
+    }
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double size = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return bits & 0x8000 ? -size : size;
+}
+
+static inline uint16_t faulty_half_bits(double x)
+{
+    uint16_t sign = signbit(x) ? 0x8000 : 0;
+    double size = fabs(faulty_f16(x));
+    if (isinf(size))
+        return (uint16_t)(sign | 0x7C00);
+    if (size < 0x1p-14)
+        return (uint16_t)(sign | (uint16_t)ldexp(size, 24));
+    int exponent = ilogb(size);
+    return (uint16_t)(sign | ((exponent + 14) * 1024 + (int)ldexp(size, 10 - exponent)));
+}
+
+static inline void faulty_put(const struct posref_plugin_tensor *t, int64_t k, double value)
+{
+    if (t->dtype == POSREF_PLUGIN_F64) {
+        ((double *)t->data)[k] = value;
+    } else if (t->dtype == POSREF_PLUGIN_F32) {
+        ((float *)t->data)[k] = (float)value;
+    } else if (t->dtype == POSREF_PLUGIN_BF16) {
+        float narrow = (float)faulty_bf16((double)(float)value);
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        ((uint16_t *)t->data)[k] = (uint16_t)(bits >> 16);
+    } else {
+        ((uint16_t *)t->data)[k] = faulty_half_bits((double)(float)value);
+    }
+}
+
+static inline int64_t faulty_count(const struct posref_plugin_tensor *t)
+{
+    int64_t n = 1;
+    for (uint32_t axis = 0; axis < t->rank; axis++)
+        n *= t->shape[axis];
+    return n;
+}
+
+/* ---- the plugin ---- */
+
+static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_size);
+
+static int32_t faulty_enter(void *state, const struct posref_plugin_call *call, char *why,
+                            size_t why_size)
+{
+    struct faulty_call c = {.faulty = state, .call = call};
+    for (uint32_t k = 0; k < call->n_tensors; k++)
+        if (call->tensors[k]->access == POSREF_PLUGIN_OUT)
+            c.wide = call->tensors[k]->dtype == POSREF_PLUGIN_F64;
+    return faulty_run(&c, why, why_size);
+}
+
+static int32_t faulty_open(void **state, const char *config, char *why, size_t why_size)
+{
+    struct faulty *faulty = calloc(1, sizeof *faulty);
+    if (!faulty || strlen(config) >= sizeof faulty->config) {
+        free(faulty);
+        snprintf(why, why_size, "no memory, or a configuration that is too long");
+        return POSREF_PLUGIN_ERROR;
+    }
+    snprintf(faulty->config, sizeof faulty->config, "%s", config);
+    *state = faulty;
+    return POSREF_PLUGIN_OK;
+}
+
+static void faulty_close(void *state)
+{
+    free(state);
+}
+
+const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
+{
+    static const struct posref_plugin plugin = {
+        .abi = POSREF_PLUGIN_ABI, .struct_size = sizeof plugin, .name = "faulty", .version = "1",
+        .open = faulty_open, .run = faulty_enter, .close = faulty_close};
+    (void)host_abi;
+    return &plugin;
+}
+
+#endif
