@@ -32,6 +32,8 @@ const struct posref_route posref_routes[] = {
      .consumes = json, .handle = posref_handle_eval_post},
     {.path = "/v1/schemes", .method = POSREF_METHOD_GET, .produces = json,
      .handle = posref_handle_schemes},
+    {.path = "/v1/models", .method = POSREF_METHOD_GET, .produces = json,
+     .handle = posref_handle_models},
     {.path = "/v1/suites", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
      .handle = posref_handle_suites},
     {.path = "/v1/vectors", .method = POSREF_METHOD_GET, .params = page_params,
@@ -80,8 +82,8 @@ const struct posref_route *posref_route_find(const char *path, enum posref_metho
     return NULL;
 }
 
-/* Keys of filters that are no spec fields; evaluations have op and the inputs. */
-static const char *const filter_keys[] = {"op", "id", "flag", NULL};
+/* Keys of filters that are no spec fields; evaluations have model, op and the inputs. */
+static const char *const filter_keys[] = {"model", "allow_unverified", "op", "id", "flag", NULL};
 
 const char *posref_route_param(const struct posref_route *route, size_t i)
 {
@@ -94,8 +96,10 @@ const char *posref_route_param(const struct posref_route *route, size_t i)
         return posref_field_def((enum posref_field)i)->name;
     i -= POSREF_N_FIELDS;
     if (route->keys == POSREF_KEYS_EVAL) {
-        const struct posref_input_def *input = i ? posref_input_def((int)i - 1) : NULL;
-        return i == 0 ? "op" : input ? input->name : NULL;
+        static const char *const first[] = {"model", "allow_unverified", "op"};
+        const size_t n = sizeof first / sizeof *first;
+        const struct posref_input_def *input = i < n ? NULL : posref_input_def((int)(i - n));
+        return i < n ? first[i] : input ? input->name : NULL;
     }
     const char *const *more = filter_keys;
     while (*more && i) {

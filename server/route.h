@@ -88,6 +88,7 @@ posref_handler posref_handle_eval_post;
 posref_handler posref_handle_diff;
 posref_handler posref_handle_check;
 posref_handler posref_handle_schemes;
+posref_handler posref_handle_models;
 posref_handler posref_handle_suites;
 posref_handler posref_handle_vectors;
 posref_handler posref_handle_vector;

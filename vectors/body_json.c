@@ -162,18 +162,18 @@ static enum posref_status set_field(struct posref_request *request, const char *
 {
     struct posref_buffer text;
     int field = posref_field_find(key);
-    const bool op = field < 0 && strcmp(key, "op") == 0;
-    if (field < 0 && !op)
+    const bool op = strcmp(key, "op") == 0;
+    if (!op && !posref_spec_key_known(key))
         return posref_unknown_key(key, reader->err);
     if (json_is_array(value) &&
-        (op || !posref_field_is_list(posref_field_def((enum posref_field)field))))
+        (field < 0 || !posref_field_is_list(posref_field_def((enum posref_field)field))))
         return posref_fail(reader->err, POSREF_BAD_INPUT, key, "is no list");
     posref_buffer_init(&text, POSREF_MAX_FIELD_TEXT);
     enum posref_status status = value_text(&text, key, value, reader);
     const char *typed = text.data ? text.data : "";
     if (status == POSREF_OK)
         status = op ? posref_request_op(request, typed, reader->err)
-                    : posref_spec_set(&request->spec, key, typed, reader->err);
+                    : posref_request_set_field(request, key, typed, reader->err);
     posref_buffer_clear(&text);
     return status;
 }
@@ -308,6 +308,8 @@ enum posref_status posref_spec_json_read(struct posref_spec *out, const char *js
     json_t *inner = json_object_get(root, "spec");
     enum posref_status status = read_spec(&request, inner ? inner : root, &reader);
     json_decref(root);
+    if (status == POSREF_OK)
+        status = posref_request_settle(&request, err);
     if (status == POSREF_OK)
         *out = request.spec;
     return status;

@@ -23,20 +23,21 @@ static void print_help(void)
 /* KEY=VALUE,KEY=VALUE: no spec value holds a comma. The argument is cut up. */
 static enum posref_status read_pairs(struct posref_spec *out, char *text, struct posref_error *err)
 {
-    posref_spec_init(out);
+    struct posref_request request;
+    posref_request_init(&request);
     for (char *word; (word = strsep(&text, ","));) {
         char *equals = strchr(word, '=');
         if (!equals)
             return posref_fail(err, POSREF_BAD_INPUT, word, "not KEY=VALUE");
         *equals = '\0';
-        int field = posref_field_find(word);
-        if (field >= 0 && out->given[field])
-            return posref_fail(err, POSREF_BAD_INPUT, word, "given twice");
-        enum posref_status status = posref_spec_set(out, word, equals + 1, err);
+        enum posref_status status = posref_request_set_field(&request, word, equals + 1, err);
         if (status != POSREF_OK)
             return status;
     }
-    return POSREF_OK;
+    enum posref_status status = posref_request_settle(&request, err);
+    if (status == POSREF_OK)
+        *out = request.spec;
+    return status;
 }
 
 static enum posref_status read_spec(struct posref_spec *out, char *argument,

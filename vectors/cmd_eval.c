@@ -22,6 +22,9 @@ static void print_help(void)
         printf("%s%s\n", def->default_text ? "; default " : "",
                def->default_text ? def->default_text : "");
     }
+    printf("  %-32s %s\n  %-32s %s\n", "model",
+           "a preset's fields (posref models); others replace them", "allow_unverified",
+           "take also what nobody verified of a preset");
     puts("Inputs:");
     for (int i = 0; posref_input_def(i); i++)
         printf("  %-32s %s\n", posref_input_def(i)->name, posref_input_def(i)->meaning);

@@ -11,11 +11,13 @@
 struct condition {
     char key[48];
     char value[MAX_VALUE];
+    bool from_model; /* a later condition on the same key replaces it */
 };
 
 struct posref_filter {
     struct condition item[MAX_CONDITIONS];
     int n;
+    struct posref_request request; /* model and allow_unverified (which must come first) */
 };
 
 struct posref_filter *posref_filter_new(void)
@@ -30,9 +32,9 @@ void posref_filter_free(struct posref_filter *filter)
 
 static enum posref_status unknown_key(const char *key, struct posref_error *err)
 {
-    const char *names[POSREF_N_FIELDS + 4] = {"op", "id", "flag"};
+    const char *names[POSREF_N_FIELDS + 6] = {"op", "id", "flag", "model", "allow_unverified"};
     for (int f = 0; f < POSREF_N_FIELDS; f++)
-        names[3 + f] = posref_field_def((enum posref_field)f)->name;
+        names[5 + f] = posref_field_def((enum posref_field)f)->name;
     const char *near = posref_nearest(key, names);
     if (near)
         return posref_fail(err, POSREF_BAD_INPUT, key, "unknown key; did you mean %s?", near);
@@ -57,10 +59,58 @@ static enum posref_status canonical_value(char out[MAX_VALUE], const char *key, 
     return POSREF_OK;
 }
 
+static bool has_condition(const struct posref_filter *filter, const char *key)
+{
+    for (int i = 0; i < filter->n; i++)
+        if (strcmp(filter->item[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* model=NAME: every field of that preset's completed spec, but for those that are given. */
+static enum posref_status add_model(struct posref_filter *filter, struct posref_error *err)
+{
+    struct posref_spec spec;
+    enum posref_status status = posref_request_settle(&filter->request, err);
+    if (status != POSREF_OK)
+        return status;
+    spec = filter->request.spec;
+    status = posref_spec_complete(&spec, err);
+    for (int f = 0; status == POSREF_OK && f < POSREF_N_FIELDS; f++) {
+        const struct posref_field_def *def = posref_field_def((enum posref_field)f);
+        struct posref_buffer text;
+        if (!spec.given[f] || has_condition(filter, def->name))
+            continue;
+        posref_buffer_init(&text, MAX_VALUE);
+        posref_field_text(&text, &spec, (enum posref_field)f);
+        posref_buffer_add(&text, "", 1);
+        status = text.failed ? posref_fail(err, POSREF_BAD_INPUT, "model", "%s is too long",
+                                           def->name)
+                             : posref_filter_add(filter, def->name, text.data, err);
+        if (status == POSREF_OK)
+            filter->item[filter->n - 1].from_model = true;
+        posref_buffer_clear(&text);
+    }
+    return status;
+}
+
+/* Drops what a model said of the key. */
+static void replace_model(struct posref_filter *filter, const char *key)
+{
+    for (int i = 0; i < filter->n; i++)
+        if (filter->item[i].from_model && strcmp(filter->item[i].key, key) == 0)
+            filter->item[i--] = filter->item[--filter->n];
+}
+
 enum posref_status posref_filter_add(struct posref_filter *filter, const char *key,
                                      const char *value, struct posref_error *err)
 {
-    struct condition condition = {{0}, {0}};
+    struct condition condition = {{0}, {0}, false};
+    if (strcmp(key, "model") == 0 || strcmp(key, "allow_unverified") == 0) {
+        enum posref_status status = posref_request_set_field(&filter->request, key, value, err);
+        return status == POSREF_OK && *key == 'm' ? add_model(filter, err) : status;
+    }
+    replace_model(filter, key);
     if (filter->n == MAX_CONDITIONS)
         return posref_fail(err, POSREF_BAD_INPUT, key, "more than %d conditions", MAX_CONDITIONS);
     if (strlen(value) >= MAX_VALUE)

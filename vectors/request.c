@@ -14,8 +14,8 @@ void posref_request_init(struct posref_request *request)
 
 enum posref_status posref_unknown_key(const char *key, struct posref_error *err)
 {
-    const char *names[POSREF_N_FIELDS + MAX_INPUTS + 2] = {"op"};
-    size_t n = 1;
+    const char *names[POSREF_N_FIELDS + MAX_INPUTS + 4] = {"op", "model", "allow_unverified"};
+    size_t n = 3;
     for (int field = 0; field < POSREF_N_FIELDS; field++)
         names[n++] = posref_field_def((enum posref_field)field)->name;
     for (int i = 0; posref_input_def(i) && i < MAX_INPUTS; i++)
@@ -65,12 +65,8 @@ enum posref_status posref_request_set(struct posref_request *request, const char
 {
     if (strcmp(key, "op") == 0)
         return posref_request_op(request, value, err);
-    int field = posref_field_find(key);
-    if (field >= 0) {
-        if (request->spec.given[field])
-            return posref_fail(err, POSREF_BAD_INPUT, key, "given twice");
-        return posref_spec_set(&request->spec, key, value, err);
-    }
+    if (posref_spec_key_known(key))
+        return posref_request_set_field(request, key, value, err);
     int input = posref_input_find(key);
     if (input < 0)
         return posref_unknown_key(key, err);

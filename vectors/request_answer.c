@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to its answer: shapes, evaluation, JSON. */
-#include "vectors/vectors.h"
+#include "vectors/request.h"
 
 enum posref_status posref_request_complete(struct posref_request *request,
                                            struct posref_error *err)
 {
-    enum posref_status status = posref_spec_complete(&request->spec, err);
+    enum posref_status status = posref_request_settle(request, err);
+    if (status == POSREF_OK)
+        status = posref_spec_complete(&request->spec, err);
     for (int i = 0; i < request->inputs.n && status == POSREF_OK; i++)
         status = posref_input_reshape(&request->inputs.item[i], &request->spec, &request->inputs,
                                       err);
@@ -25,6 +27,12 @@ enum posref_status posref_request_answer(struct posref_buffer *out, struct posre
         return status;
     posref_buffer_text(out, "{\"spec\": ");
     posref_spec_json(out, &request->spec);
+    if (request->model[0]) {
+        posref_buffer_text(out, ", \"model\": ");
+        status = posref_request_model_json(out, request, err);
+        if (status != POSREF_OK)
+            return status;
+    }
     posref_buffer_text(out, ", \"outputs\": ");
     posref_tensors_json(out, &outputs, request->numbers);
     posref_buffer_text(out, "}\n");

@@ -20,7 +20,7 @@ struct posref_command {
     const char *summary;
     int (*run)(int argc, char **argv);
 };
-extern const struct posref_command posref_vectors_commands[]; /* eval diff generate verify
+extern const struct posref_command posref_vectors_commands[]; /* eval diff models generate verify
                                                                   suites list show version */
 
 /* Prints "posref NAME: KEY: TEXT" on stderr, one line; returns the exit code of the status. */
@@ -111,14 +111,27 @@ struct posref_request {
     bool op_given;
     enum posref_number_form numbers; /* of the answer's tensors; decimal unless set */
     struct posref_tensors inputs; /* data in the arena; flat ones get their shape late */
+    /* A preset's name as typed ("" when none), and which fields of the spec are still its: 1, or 2
+     * where nobody verified the value. Fields that the user gives replace them. */
+    char model[64];
+    unsigned char from_model[POSREF_N_FIELDS];
+    bool allow_unverified, allow_given;
 };
 void posref_request_init(struct posref_request *request);
-/* KEY is a spec field, `op`, or an input (posref_input_def lists them).
- * An unknown key fails and names the nearest known one. A key given twice fails. */
+/* KEY is a spec field, `model`, `allow_unverified`, `op`, or an input (posref_input_def lists
+ * them). An unknown key fails and names the nearest known one. A key given twice fails. */
 POSREF_MUST_USE enum posref_status posref_request_set(struct posref_request *request,
                                                       const char *key, const char *value,
                                                       const struct posref_arena *arena,
                                                       struct posref_error *err);
+/* The same for what says a spec alone: a field, `model` or `allow_unverified`; takes no memory. */
+POSREF_MUST_USE enum posref_status posref_request_set_field(struct posref_request *request,
+                                                            const char *key, const char *value,
+                                                            struct posref_error *err);
+/* After the last key: drops what the preset gives and the scheme or scaling that the user chose
+ * does not take, and refuses parameters that nobody verified, unless they are allowed. */
+POSREF_MUST_USE enum posref_status posref_request_settle(struct posref_request *request,
+                                                         struct posref_error *err);
 /* The body of a POST. Unknown members, duplicate keys, NaN and infinity are errors. */
 POSREF_MUST_USE enum posref_status posref_request_json(struct posref_request *request,
                                                        const char *json, size_t length,
@@ -191,6 +204,13 @@ POSREF_MUST_USE enum posref_status
 posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
                  const struct posref_tensors *in, const struct posref_arena *arena,
                  struct posref_error *err);
+
+/* ---- presets (vectors/models.txt) --------------------------------------------------------- */
+
+/* {"models": [...]} and a newline: every preset, or the one called `name` (NULL: all) alone. */
+POSREF_MUST_USE enum posref_status posref_models_answer(struct posref_buffer *out,
+                                                        const char *name,
+                                                        struct posref_error *err);
 
 /* ---- vectors and the database ------------------------------------------------------------ */
 
