@@ -23,10 +23,7 @@ static enum posref_status read_spec(struct posref_spec *out, const char *param, 
     } else {
         char words[POSREF_URI_MAX_BYTES + 1];
         snprintf(words, sizeof words, "%s", text);
-        for (char *s = words; *s; s++)
-            if (*s == '&')
-                *s = ' ';
-        status = posref_spec_parse(out, words, &why);
+        status = posref_spec_typed(out, words, "& ", &why);
     }
     if (status == POSREF_OK)
         status = posref_spec_complete(out, &why);

@@ -20,26 +20,6 @@ static void print_help(void)
          "  posref diff dim=128,base=10000 dim=128,base=10000,scaling=linear,factor=4");
 }
 
-/* KEY=VALUE,KEY=VALUE: no spec value holds a comma. The argument is cut up. */
-static enum posref_status read_pairs(struct posref_spec *out, char *text, struct posref_error *err)
-{
-    struct posref_request request;
-    posref_request_init(&request);
-    for (char *word; (word = strsep(&text, ","));) {
-        char *equals = strchr(word, '=');
-        if (!equals)
-            return posref_fail(err, POSREF_BAD_INPUT, word, "not KEY=VALUE");
-        *equals = '\0';
-        enum posref_status status = posref_request_set_field(&request, word, equals + 1, err);
-        if (status != POSREF_OK)
-            return status;
-    }
-    enum posref_status status = posref_request_settle(&request, err);
-    if (status == POSREF_OK)
-        *out = request.spec;
-    return status;
-}
-
 static enum posref_status read_spec(struct posref_spec *out, char *argument,
                                     struct posref_error *err)
 {
@@ -47,7 +27,7 @@ static enum posref_status read_spec(struct posref_spec *out, char *argument,
     struct posref_error no_file = {{0}, {0}};
     enum posref_status status = posref_mapping_open(&file, argument, &no_file);
     if (status != POSREF_OK && strchr(argument, '='))
-        return read_pairs(out, argument, err);
+        return posref_spec_typed(out, argument, ",", err); /* a list is typed in JSON */
     if (status != POSREF_OK) {
         *err = no_file;
         return status;

@@ -125,6 +125,26 @@ enum posref_status posref_request_settle(struct posref_request *request, struct 
     return refuse_unverified(request, err);
 }
 
+enum posref_status posref_spec_typed(struct posref_spec *out, char *text, const char *separators,
+                                     struct posref_error *err)
+{
+    struct posref_request request;
+    posref_request_init(&request);
+    for (char *word; (word = strsep(&text, separators));) {
+        char *equals = strchr(word, '=');
+        if (!equals)
+            return posref_fail(err, POSREF_BAD_INPUT, word, "not KEY=VALUE");
+        *equals = '\0';
+        enum posref_status status = posref_request_set_field(&request, word, equals + 1, err);
+        if (status != POSREF_OK)
+            return status;
+    }
+    enum posref_status status = posref_request_settle(&request, err);
+    if (status == POSREF_OK)
+        *out = request.spec;
+    return status;
+}
+
 static void add_overridden(struct posref_buffer *out, const struct posref_request *request,
                            const struct posref_model_layers *layers)
 {

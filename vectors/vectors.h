@@ -128,6 +128,11 @@ POSREF_MUST_USE enum posref_status posref_request_set(struct posref_request *req
 POSREF_MUST_USE enum posref_status posref_request_set_field(struct posref_request *request,
                                                             const char *key, const char *value,
                                                             struct posref_error *err);
+/* KEY=VALUE words between any of the `separators` bytes, as a user types a spec: `model` too. The
+ * spec is settled, and not yet complete. `text` is cut up. */
+POSREF_MUST_USE enum posref_status posref_spec_typed(struct posref_spec *out, char *text,
+                                                     const char *separators,
+                                                     struct posref_error *err);
 /* After the last key: drops what the preset gives and the scheme or scaling that the user chose
  * does not take, and refuses parameters that nobody verified, unless they are allowed. */
 POSREF_MUST_USE enum posref_status posref_request_settle(struct posref_request *request,
