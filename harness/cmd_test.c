@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref test: arguments in, reports out. */
 #include "commands.h"
-#include "report.h"
+#include "report_targets.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MAX_REPORTS 16
-#define MAX_STREAM_BYTES ((size_t)1 << 30)
 
 static const char help[] =
     "usage: posref test PLUGIN [KEY=VALUE]... [OPTION]...\n\n"
@@ -21,7 +18,14 @@ static const char help[] =
     "  --min-grade GRADE        what passes: exact, float32, recurrence, fast or low\n"
     "                           (default: f64 exact, f32 recurrence, 16-bit low)\n"
     "  --config KEY=VALUE       handed to the plugin; may be repeated\n"
-    "  --report FORMAT[:FILE]   text (default), json or jsonl; may be repeated\n"
+    "  --report FORMAT[:FILE]   text (default), json, jsonl, junit, tap, github, markdown,\n"
+    "                           html; may be repeated\n"
+    "  --baseline FILE          known failures, a line ID DTYPE VERDICT each: they do not fail\n"
+    "                           the run; a listed one that passes does, until it is taken off\n"
+    "  --update-baseline        rewrite FILE with this run's failures (not after a crash, a\n"
+    "                           timeout or a partial run)\n"
+    "  --require OP,...         ops that may not be declined (all: none may)\n"
+    "  --shard K/N              the K-th of N parts; posref merge joins their jsonl reports\n"
     "  --timeout S              seconds for a call (default 10)\n"
     "  --start-timeout S        seconds for opening, closing and the first call of each op and\n"
     "                           shape (default 60)\n"
@@ -32,19 +36,13 @@ static const char help[] =
     "Exit codes: 0 conforms; 1 does not; 2 bad input, or nothing was judged; 3 posref failed.\n\n"
     "Example:\n  posref test ./libmykernel.so scheme=rope op=rotate --dtype f32\n";
 
-/* One --report. */
-struct target {
-    char format[8];
-    const char *path; /* NULL: stdout */
-    FILE *file;
-    bool failed;
-};
-
 struct arguments {
     struct posref_test_options options;
-    struct target report[MAX_REPORTS];
-    int n_reports;
-    struct posref_buffer config, filter_text, command, lines;
+    struct posref_report_targets reports;
+    struct posref_baseline *baseline;
+    const char *baseline_path;
+    bool update_baseline;
+    struct posref_buffer config, filter_text, command;
     struct posref_filter *filter;
     const char *min_grade;
 };
@@ -110,27 +108,41 @@ static enum posref_status read_memory(uint64_t *out, const char *text, struct po
     return status;
 }
 
-static enum posref_status read_report(struct arguments *a, const char *text,
-                                      struct posref_error *err)
+/* OP,OP,...: what may not be declined. */
+static enum posref_status read_required(struct arguments *a, const char *text,
+                                        struct posref_error *err)
 {
-    static const char *const formats[] = {"text", "json", "jsonl", NULL};
-    const char *colon = strchr(text, ':');
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    int known = 0;
-    while (formats[known] &&
-           (strlen(formats[known]) != length || strncmp(formats[known], text, length) != 0))
-        known++;
-    if (!formats[known])
-        return posref_fail(err, POSREF_BAD_INPUT, "--report",
-                           "'%.*s' is none of text, json, jsonl", (int)(length < 40 ? length : 40),
-                           text);
-    if (a->n_reports == MAX_REPORTS)
-        return bad(err, "--report", "given too often");
-    struct target *target = &a->report[a->n_reports++];
-    snprintf(target->format, sizeof target->format, "%s", formats[known]);
-    if (colon && colon[1] == '\0')
-        return bad(err, "--report", "names no file after the colon");
-    target->path = colon ? colon + 1 : NULL;
+    for (;;) {
+        char name[32];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", length < 31 ? (int)length : 31, text);
+        int op = posref_op_find(name);
+        if (op < 0)
+            return posref_fail(err, POSREF_BAD_INPUT, "--require", "'%s' is no op", name);
+        a->options.require[op] = true;
+        for (int each = 0; op == POSREF_OP_ALL && each < POSREF_N_OPS; each++)
+            a->options.require[each] = true;
+        if (text[length] == '\0')
+            return POSREF_OK;
+        text += length + 1;
+    }
+}
+
+/* K/N, 1 <= K <= N. */
+static enum posref_status read_shard(struct arguments *a, const char *text,
+                                     struct posref_error *err)
+{
+    char *end;
+    const bool digit = *text >= '0' && *text <= '9';
+    long k = strtol(text, &end, 10), n = 0;
+    bool good = digit && *end == '/' && end[1] >= '0' && end[1] <= '9';
+    if (good)
+        n = strtol(end + 1, &end, 10);
+    if (!good || *end || k < 1 || n < k || n > 65536)
+        return posref_fail(err, POSREF_BAD_INPUT, "--shard",
+                           "must be K/N with 1 <= K <= N <= 65536, got '%.40s'", text);
+    a->options.shard = (int)k;
+    a->options.shard_of = (int)n;
     return POSREF_OK;
 }
 
@@ -149,8 +161,11 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
                                      struct posref_error *err)
 {
     struct posref_test_options *o = &a->options;
-    bool repeats = strcmp(key, "--report") == 0;
-    if (!repeats && strcmp(key, "--dtype") != 0) {
+    static const char *const own[] = {"--report", "--dtype", "--baseline", "--shard", "--require"};
+    bool repeats = true; /* belongs to the command that repeats one failure */
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        repeats = repeats && strcmp(key, own[k]) != 0;
+    if (repeats) {
         add_word(&a->command, key);
         add_word(&a->command, value);
     }
@@ -164,8 +179,14 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
         a->min_grade = value;
     } else if (strcmp(key, "--config") == 0) {
         return read_config(a, value, err);
-    } else if (repeats) {
-        return read_report(a, value, err);
+    } else if (strcmp(key, "--report") == 0) {
+        return posref_targets_add(&a->reports, value, err);
+    } else if (strcmp(key, "--baseline") == 0) {
+        a->baseline_path = value;
+    } else if (strcmp(key, "--require") == 0) {
+        return read_required(a, value, err);
+    } else if (strcmp(key, "--shard") == 0) {
+        return read_shard(a, value, err);
     } else if (strcmp(key, "--timeout") == 0) {
         return read_seconds(&o->timeout_s, key, value, err);
     } else if (strcmp(key, "--start-timeout") == 0) {
@@ -203,6 +224,8 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
         if (strcmp(text, "--strict") == 0) {
             a->options.strict = true;
             add_word(&a->command, text);
+        } else if (strcmp(text, "--update-baseline") == 0) {
+            a->update_baseline = true;
         } else if (strncmp(text, "--", 2) == 0) {
             size_t length = equals ? (size_t)(equals - text) : strlen(text);
             snprintf(key, sizeof key, "%.*s", length < 31 ? (int)length : 31, text);
@@ -261,74 +284,21 @@ static enum posref_status settle(struct arguments *a, struct posref_error *err)
     a->options.config = a->config.data;
     a->options.filter_text = a->filter_text.data;
     a->options.filter = a->filter;
-    if (a->n_reports == 0)
-        return read_report(a, "text", err);
     return POSREF_OK;
 }
 
-/* ---- reports ---- */
-
-static bool keep_lines(void *ctx, const char *lines, size_t size_bytes)
+/* The file of a baseline that is written for the first time need not be there. */
+static enum posref_status open_baseline(struct arguments *a, struct posref_error *err)
 {
-    struct arguments *a = ctx;
-    posref_buffer_add(&a->lines, lines, size_bytes);
-    for (int k = 0; k < a->n_reports; k++) {
-        struct target *target = &a->report[k];
-        if (strcmp(target->format, "jsonl") == 0 && !target->failed)
-            target->failed = fwrite(lines, 1, size_bytes, target->file) != size_bytes ||
-                             fflush(target->file) != 0;
-    }
-    return !a->lines.failed;
-}
-
-/* One that cannot be opened is an error at the end, when the others are written. */
-static void open_reports(struct arguments *a)
-{
-    for (int k = 0; k < a->n_reports; k++) {
-        struct target *target = &a->report[k];
-        target->file = target->path ? fopen(target->path, "we") : stdout;
-        target->failed = target->file == NULL;
-    }
-}
-
-static bool write_text(FILE *file, const struct posref_buffer *text)
-{
-    if (text->failed)
-        return false;
-    size_t written = text->length ? fwrite(text->data, 1, text->length, file) : 0;
-    return written == text->length && fflush(file) == 0;
-}
-
-/* Draws the reports; the first that cannot be written is the error, after the others. */
-static enum posref_status write_reports(struct arguments *a, struct posref_error *err)
-{
-    struct posref_tally tally;
-    enum posref_status status = posref_tally_read(&tally, a->lines.data, a->lines.length, err);
-    if (status != POSREF_OK)
-        return POSREF_INTERNAL;
-    for (int k = 0; k < a->n_reports; k++) {
-        struct target *target = &a->report[k];
-        struct posref_buffer text;
-        posref_buffer_init(&text, MAX_STREAM_BYTES);
-        if (strcmp(target->format, "text") == 0)
-            posref_report_text(&text, &tally);
-        else if (strcmp(target->format, "json") == 0)
-            posref_report_json(&text, &tally);
-        target->failed = target->failed || !write_text(target->file, &text);
-        posref_buffer_clear(&text);
-        if (target->failed && status == POSREF_OK)
-            status = posref_fail(err, POSREF_IO, target->path ? target->path : "stdout",
-                                 "the report cannot be written");
-    }
-    posref_tally_clear(&tally);
+    if (!a->baseline_path && a->update_baseline)
+        return bad(err, "--update-baseline", "needs --baseline FILE");
+    if (a->update_baseline && (a->options.shard_of || *a->options.filter_text))
+        return bad(err, "--update-baseline", "needs a run of the whole suite: no filter, no shard");
+    if (!a->baseline_path || (a->update_baseline && access(a->baseline_path, F_OK) != 0))
+        return POSREF_OK;
+    enum posref_status status = posref_baseline_read(&a->baseline, a->baseline_path, err);
+    a->options.baseline = a->baseline;
     return status;
-}
-
-static void close_reports(struct arguments *a)
-{
-    for (int k = 0; k < a->n_reports; k++)
-        if (a->report[k].file && a->report[k].file != stdout)
-            fclose(a->report[k].file);
 }
 
 static enum posref_status run(struct arguments *a, int argc, char **argv, int *code,
@@ -342,12 +312,23 @@ static enum posref_status run(struct arguments *a, int argc, char **argv, int *c
     if (status == POSREF_OK)
         status = settle(a, err);
     if (status == POSREF_OK)
-        open_reports(a);
+        status = open_baseline(a, err);
     if (status == POSREF_OK)
-        status = posref_test_run(&conforms, &n_judged, &a->options, keep_lines, a, err);
+        posref_targets_open(&a->reports);
     if (status == POSREF_OK)
-        status = write_reports(a, err);
-    if (status == POSREF_OK && conforms && n_judged == 0)
+        status = posref_test_run(&conforms, &n_judged, &a->options, posref_targets_keep,
+                                 &a->reports, err);
+    if (status == POSREF_OK)
+        status = posref_targets_write(&a->reports, err);
+    if (status == POSREF_OK && a->update_baseline) {
+        status = posref_baseline_write(a->baseline_path, a->reports.lines.data,
+                                       a->reports.lines.length, err);
+        if (status == POSREF_BAD_INPUT) { /* a process died: the run's own verdict stands */
+            (void)posref_report_error("test", status, err);
+            status = POSREF_OK;
+        }
+    }
+    if (status == POSREF_OK && conforms && n_judged == 0 && !a->options.shard_of)
         return posref_fail(err, POSREF_BAD_INPUT, a->options.plugin,
                            "declined every vector: nothing was judged");
     *code = conforms ? POSREF_EXIT_OK : POSREF_EXIT_FAIL;
@@ -380,15 +361,15 @@ int posref_cmd_test(int argc, char **argv)
     posref_buffer_init(&a->config, 1 << 16);
     posref_buffer_init(&a->filter_text, 1 << 16);
     posref_buffer_init(&a->command, 1 << 20);
-    posref_buffer_init(&a->lines, MAX_STREAM_BYTES);
+    posref_targets_init(&a->reports, stdout);
     enum posref_status status = run(a, argc, argv, &code, &err);
-    close_reports(a);
     if (status != POSREF_OK)
         code = posref_report_error("test", status, &err);
     posref_buffer_clear(&a->config);
     posref_buffer_clear(&a->filter_text);
     posref_buffer_clear(&a->command);
-    posref_buffer_clear(&a->lines);
+    posref_targets_clear(&a->reports);
+    posref_baseline_free(a->baseline);
     posref_filter_free(a->filter);
     free(a);
     return code;

@@ -21,6 +21,8 @@ struct posref_group {
 
 /* A stream added up. */
 struct posref_tally {
+    const char *lines; /* the stream itself, borrowed */
+    size_t size_bytes;
     json_t *header, *footer, *worst;           /* worst: the line with the largest error, or NULL */
     json_t *failure[POSREF_FIRST_FAILURES];    /* the first lines that failed */
     int64_t n_failures;
@@ -35,7 +37,38 @@ POSREF_MUST_USE enum posref_status posref_tally_read(struct posref_tally *out, c
                                                      size_t size_bytes, struct posref_error *err);
 void posref_tally_clear(struct posref_tally *tally);
 
+/* Calls visit for every vector's line, in order. */
+void posref_tally_each(const struct posref_tally *tally,
+                       void (*visit)(void *ctx, const json_t *line), void *ctx);
+
+/* Why a line fails, in one sentence: what the plugin said, the limit that broke, or "". */
+const char *posref_line_why(const json_t *line);
+/* Counts as a failure of the run: it failed and is not known, or had to be supported, or is listed
+ * as failing and passes. */
+bool posref_line_fails(const json_t *line);
+/* "command id=ID --dtype DTYPE", which repeats one line. */
+void posref_line_command(struct posref_buffer *out, const struct posref_tally *tally,
+                         const json_t *line);
+/* The curl line that shows the vector of one line. */
+void posref_line_curl(struct posref_buffer *out, const json_t *line);
+
+struct posref_report_format {
+    const char *name;
+    void (*draw)(struct posref_buffer *out, const struct posref_tally *tally); /* NULL: jsonl */
+};
+
+/* Appends JSON as read, but with the project's own decimals. */
+void posref_report_json_value(struct posref_buffer *out, const json_t *value);
+
+/* Appends `text` for XML and HTML, with what these do not allow as ?. */
+void posref_report_xml(struct posref_buffer *out, const char *text);
+
 /* Appends the report. */
+void posref_report_junit(struct posref_buffer *out, const struct posref_tally *tally);
+void posref_report_tap(struct posref_buffer *out, const struct posref_tally *tally);
+void posref_report_github(struct posref_buffer *out, const struct posref_tally *tally);
+void posref_report_markdown(struct posref_buffer *out, const struct posref_tally *tally);
+void posref_report_html(struct posref_buffer *out, const struct posref_tally *tally);
 void posref_report_text(struct posref_buffer *out, const struct posref_tally *tally);
 void posref_report_json(struct posref_buffer *out, const struct posref_tally *tally);
 

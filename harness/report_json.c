@@ -2,8 +2,7 @@
 /* The report of a run as one JSON object: verdict, grade, worst, explanations first. */
 #include "report.h"
 
-/* As read, but with the project's own decimals. */
-static void add_json(struct posref_buffer *out, const json_t *value)
+void posref_report_json_value(struct posref_buffer *out, const json_t *value)
 {
     const char *key, *separator = "";
     size_t index;
@@ -15,7 +14,7 @@ static void add_json(struct posref_buffer *out, const json_t *value)
             posref_buffer_text(out, separator);
             posref_buffer_json_string(out, key);
             posref_buffer_text(out, ": ");
-            add_json(out, inner);
+            posref_report_json_value(out, inner);
             separator = ", ";
         }
         posref_buffer_text(out, "}");
@@ -24,7 +23,7 @@ static void add_json(struct posref_buffer *out, const json_t *value)
         posref_buffer_text(out, "[");
         json_array_foreach(value, index, inner) {
             posref_buffer_text(out, index ? ", " : "");
-            add_json(out, inner);
+            posref_report_json_value(out, inner);
         }
         posref_buffer_text(out, "]");
         return;
@@ -43,7 +42,7 @@ static void add_value(struct posref_buffer *out, const char *key, const json_t *
 {
     posref_buffer_printf(out, ", \"%s\": ", key);
     if (value)
-        add_json(out, value);
+        posref_report_json_value(out, value);
     else
         posref_buffer_text(out, "null");
 }
@@ -107,7 +106,7 @@ void posref_report_json(struct posref_buffer *out, const struct posref_tally *ta
     posref_buffer_text(out, "], \"failures\": [");
     for (int k = 0; k < POSREF_FIRST_FAILURES && tally->failure[k]; k++) {
         posref_buffer_text(out, k ? ",\n  " : "\n  ");
-        add_json(out, tally->failure[k]);
+        posref_report_json_value(out, tally->failure[k]);
     }
     posref_buffer_text(out, "]");
     add_value(out, "run", tally->header);

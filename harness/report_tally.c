@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds a stream up: by group and dtype, the worst error, the first failures. */
 #include "report.h"
-
-#include <math.h>
-#include <string.h>
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
+#include "report_fields.h"
 
 static int find_verdict(const char *name)
 {
@@ -67,7 +59,7 @@ static void visit_vector(struct posref_tally *tally, const json_t *line)
         json_decref(tally->worst);
         tally->worst = json_incref((json_t *)(uintptr_t)line);
     }
-    if (!posref_verdict_is_failure((enum posref_verdict)verdict))
+    if (!posref_line_fails(line))
         return;
     if (tally->n_failures < POSREF_FIRST_FAILURES)
         tally->failure[tally->n_failures] = json_incref((json_t *)(uintptr_t)line);
@@ -93,6 +85,8 @@ enum posref_status posref_tally_read(struct posref_tally *out, const char *lines
                                      struct posref_error *err)
 {
     memset(out, 0, sizeof *out);
+    out->lines = lines;
+    out->size_bytes = size_bytes;
     enum posref_status status = posref_stream_read(lines, size_bytes, visit, out, err);
     if (status == POSREF_OK && out->failed)
         status = posref_fail(err, POSREF_BAD_INPUT, "report", "a line holds an unknown name");

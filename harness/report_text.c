@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a run for people. */
 #include "report.h"
+#include "report_fields.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static int64_t integer_of(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-/* Numbers that JSON cannot hold are strings there. */
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    const char *text = json_string_value(value);
-    if (text)
-        return strcmp(text, "Infinity") == 0 ? HUGE_VAL
-               : strcmp(text, "-Infinity") == 0 ? -HUGE_VAL : nan("");
-    return json_number_value(value);
-}
 
 static void add_gates(struct posref_buffer *out, const json_t *gates)
 {
@@ -188,7 +165,7 @@ static void add_mean(struct posref_buffer *out, const json_t *line, const char *
 static void add_failure(struct posref_buffer *out, const struct posref_tally *tally, int k)
 {
     const json_t *line = tally->failure[k], *at = json_object_get(line, "at");
-    const char *why = text_of(line, "why"), *breach = text_of(line, "breach");
+    const char *why = posref_line_why(line), *breach = text_of(line, "breach");
     const char *summary = explained(tally, line);
     posref_buffer_printf(out, "%3d. %s %s: %s", k + 1, text_of(line, "id"), text_of(line, "dtype"),
                          text_of(line, "verdict"));
@@ -196,8 +173,8 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
         posref_buffer_text(out, " at ");
         add_place(out, at);
     }
-    if (*why || *breach)
-        posref_buffer_printf(out, ": %s", *why ? why : breach);
+    if (*why)
+        posref_buffer_printf(out, ": %s", why);
     posref_buffer_text(out, "\n");
     add_mean(out, line, breach);
     if (json_object_get(line, "worst")) {
@@ -211,8 +188,14 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
              strcmp(text_of(line, "grade"), "fail") != 0)
         posref_buffer_printf(out, "     the limits of grade %s hold; those of the gate do not\n",
                              text_of(line, "grade"));
-    posref_buffer_printf(out, "     %s id=%s --dtype %s\n", text_of(tally->header, "command"),
-                         text_of(line, "id"), text_of(line, "dtype"));
+    posref_buffer_text(out, "     ");
+    posref_line_command(out, tally, line);
+    posref_buffer_text(out, "\n");
+    if (k == 0) { /* once: the others differ in the id alone */
+        posref_buffer_text(out, "     ");
+        posref_line_curl(out, line);
+        posref_buffer_text(out, "  (posref serve)\n");
+    }
 }
 
 static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
@@ -270,6 +253,20 @@ static void add_notes(struct posref_buffer *out, const json_t *footer)
     }
 }
 
+/* What the baseline and --require changed in the verdict. */
+static void add_lists(struct posref_buffer *out, const json_t *footer)
+{
+    static const char *const text[][2] = {
+        {"known", "failed as the baseline lists them"},
+        {"fixed", "passed, but are on the baseline: take them off"},
+        {"required", "were declined, but --require names their op"},
+    };
+    for (size_t k = 0; k < sizeof text / sizeof *text; k++)
+        if (integer_of(footer, text[k][0]) > 0)
+            posref_buffer_printf(out, "note     %" PRId64 " vector(s) %s\n",
+                                 integer_of(footer, text[k][0]), text[k][1]);
+}
+
 static void add_verdict(struct posref_buffer *out, const json_t *footer)
 {
     const json_t *counts = json_object_get(footer, "counts");
@@ -295,6 +292,7 @@ void posref_report_text(struct posref_buffer *out, const struct posref_tally *ta
     add_worst(out, tally);
     add_judged(out, tally->footer);
     add_notes(out, tally->footer);
+    add_lists(out, tally->footer);
     add_failures(out, tally);
     add_explanations(out, tally);
     add_verdict(out, tally->footer);

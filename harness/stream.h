@@ -15,6 +15,8 @@ struct posref_stream_header {
     const struct posref_suite_info *suite;
     const char *plugin_name, *plugin_version, *plugin_sha256, *db_path;
     size_t n_vectors;
+    size_t n_selected;             /* by the filter, over all shards */
+    const char *selection_sha256;  /* of their ids */
 };
 void posref_stream_header(struct posref_buffer *out, const struct posref_stream_header *header);
 
@@ -27,6 +29,9 @@ struct posref_stream_line {
     const struct posref_judgement *judgement;
     const struct posref_fit *fit;
     const struct posref_alternatives *alternatives;
+    bool known;    /* a failure of the baseline */
+    bool fixed;    /* on the baseline, and passes */
+    bool required; /* declined, and --require says that it must not be */
 };
 void posref_stream_line(struct posref_buffer *out, const struct posref_stream_line *line);
 
@@ -39,7 +44,12 @@ struct posref_stream_counts {
     int64_t grade[POSREF_N_GRADES]; /* of what was judged */
     int64_t n_compared, n_judged;   /* pairs */
     uint64_t run_ns;
+    int64_t n_known, n_fixed, n_required; /* see struct posref_stream_line */
 };
+/* Whether a run with these counts conforms; *n_judged: how many lines are not `unsupported`. */
+bool posref_counts_conform(const struct posref_stream_counts *counts,
+                           enum posref_verdict close_verdict, int64_t *n_judged);
+
 struct posref_stream_footer {
     const struct posref_stream_counts *counts;
     const char *explanations; /* a JSON list */

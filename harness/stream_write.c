@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Paths, names and messages are other people's bytes. */
@@ -60,6 +61,16 @@ static void add_environment(struct posref_buffer *out)
     posref_buffer_text(out, "}");
 }
 
+/* When the run began, UTC. */
+static void add_time(struct posref_buffer *out)
+{
+    char text[32];
+    struct tm parts;
+    time_t now = time(NULL);
+    if (gmtime_r(&now, &parts) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) > 0)
+        add_text(out, "time", text);
+}
+
 static void add_gates(struct posref_buffer *out, const struct posref_test_options *options)
 {
     const char *separator = "";
@@ -91,8 +102,15 @@ void posref_stream_header(struct posref_buffer *out, const struct posref_stream_
     add_text(out, "version", header->plugin_version);
     add_text(out, "config", options->config);
     posref_buffer_text(out, "}");
+    add_time(out);
     add_text(out, "filter", options->filter_text);
     add_integer(out, "vectors", (int64_t)header->n_vectors);
+    if (options->shard_of > 0) {
+        posref_buffer_printf(out, ", \"shard\": {\"index\": %d, \"of\": %d}",
+                             options->shard, options->shard_of);
+    }
+    add_integer(out, "selected", (int64_t)header->n_selected);
+    add_text(out, "selection", header->selection_sha256);
     add_gates(out, options);
     posref_buffer_printf(out, ", \"strict\": %s", options->strict ? "true" : "false");
     add_text(out, "database", header->db_path);
@@ -206,6 +224,12 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
     add_field(out, &line->vector->spec, POSREF_FIELD_PAIRING);
     add_text(out, "dtype", posref_dtype_name(line->dtype));
     add_text(out, "verdict", posref_verdict_name(line->verdict));
+    if (line->known)
+        posref_buffer_text(out, ", \"known\": true");
+    if (line->fixed)
+        posref_buffer_text(out, ", \"fixed\": true");
+    if (line->required)
+        posref_buffer_text(out, ", \"required\": true");
     if (line->judgement)
         posref_stream_judgement(out, line->judgement, &line->vector->outputs);
     if (line->fit)
@@ -215,6 +239,19 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
 }
 
 /* ---- the end ---- */
+
+bool posref_counts_conform(const struct posref_stream_counts *counts,
+                           enum posref_verdict close_verdict, int64_t *n_judged)
+{
+    int64_t n_failed = 0;
+    *n_judged = 0;
+    for (int v = 0; v < POSREF_N_VERDICTS; v++) {
+        n_failed += posref_verdict_is_failure((enum posref_verdict)v) ? counts->verdict[v] : 0;
+        *n_judged += v == POSREF_VERDICT_UNSUPPORTED ? 0 : counts->verdict[v];
+    }
+    return close_verdict == POSREF_VERDICT_PASS && n_failed == counts->n_known &&
+           counts->n_fixed == 0 && counts->n_required == 0;
+}
 
 void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_footer *footer)
 {
@@ -235,6 +272,9 @@ void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_
     }
     posref_buffer_text(out, "}");
     add_text(out, "grade", posref_grade_name(footer->conforms ? worst : POSREF_GRADE_FAIL));
+    add_integer(out, "known", counts->n_known);
+    add_integer(out, "fixed", counts->n_fixed);
+    add_integer(out, "required", counts->n_required);
     add_integer(out, "compared", counts->n_compared);
     add_integer(out, "judged", counts->n_judged);
     posref_buffer_text(out, ", \"explanations\": ");

@@ -28,6 +28,8 @@ struct run {
     struct posref_heap *ids_heap, *heap, *scratch;
     const char **id;
     size_t n_ids, room_ids;
+    size_t n_selected;  /* of all shards */
+    char selection[65]; /* SHA-256 of their ids */
     /* The present chunk. */
     struct posref_vector vector[CHUNK_VECTORS];
     struct posref_trial trial[CHUNK_VECTORS * POSREF_N_FLOATS];
@@ -89,6 +91,35 @@ static enum posref_status find_suite(struct run *run, struct posref_error *err)
     return status;
 }
 
+/* The SHA-256 of the chosen ids, and then only every shard_of-th of them. */
+static enum posref_status keep_shard(struct run *run, struct posref_error *err)
+{
+    const struct posref_test_options *options = run->options;
+    struct posref_buffer ids;
+    posref_buffer_init(&ids, (size_t)1 << 28);
+    for (size_t k = 0; k < run->n_ids; k++) {
+        posref_buffer_text(&ids, run->id[k]);
+        posref_buffer_text(&ids, "\n");
+    }
+    if (!ids.failed)
+        posref_sha256_hex(run->selection, ids.data, ids.length);
+    bool failed = ids.failed;
+    posref_buffer_clear(&ids);
+    if (failed)
+        return no_memory(err);
+    run->n_selected = run->n_ids;
+    if (options->shard_of == 0)
+        return POSREF_OK;
+    if ((size_t)options->shard_of > run->n_ids)
+        return posref_fail(err, POSREF_BAD_INPUT, "--shard", "%d shards, but only %zu vectors",
+                           options->shard_of, run->n_ids);
+    size_t kept = 0;
+    for (size_t k = (size_t)options->shard - 1; k < run->n_ids; k += (size_t)options->shard_of)
+        run->id[kept++] = run->id[k];
+    run->n_ids = kept;
+    return POSREF_OK;
+}
+
 static enum posref_status choose_vectors(struct run *run, struct posref_error *err)
 {
     const struct posref_test_options *options = run->options;
@@ -106,7 +137,7 @@ static enum posref_status choose_vectors(struct run *run, struct posref_error *e
         }
     if (run->n_ids == 0)
         return posref_fail(err, POSREF_BAD_INPUT, "", "no vector matches");
-    return POSREF_OK;
+    return keep_shard(run, err);
 }
 
 /* ---- the plugin ---- */
@@ -166,7 +197,9 @@ static enum posref_status begin(struct run *run, struct posref_error *err)
         .plugin_version = posref_runner_plugin_version(run->runner),
         .plugin_sha256 = digest,
         .db_path = posref_db_path(run->db),
-        .n_vectors = run->n_ids};
+        .n_vectors = run->n_ids,
+        .n_selected = run->n_selected,
+        .selection_sha256 = run->selection};
     posref_stream_header(&line, &header);
     return emit(run, &line, err);
 }
@@ -257,6 +290,20 @@ static enum posref_status judge(struct run *run, struct posref_stream_line *line
     return status;
 }
 
+/* What the baseline and --require say of the verdict. */
+static void mark(struct run *run, struct posref_stream_line *line)
+{
+    enum posref_baseline_answer answer = posref_baseline_look(
+        run->options->baseline, line->vector->id, line->dtype, line->verdict);
+    line->known = answer == POSREF_BASELINE_KNOWN;
+    line->fixed = answer == POSREF_BASELINE_FIXED;
+    line->required = line->verdict == POSREF_VERDICT_UNSUPPORTED &&
+                     run->options->require[line->vector->op];
+    run->counts.n_known += line->known;
+    run->counts.n_fixed += line->fixed;
+    run->counts.n_required += line->required;
+}
+
 static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
 {
     const struct posref_arena arena = posref_heap_arena(run->heap);
@@ -279,6 +326,7 @@ static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
         posref_heap_reset(run->scratch);
         if (line.verdict == POSREF_VERDICT_PASS)
             status = judge(run, &line, &judgement, &fit, &alternatives, err);
+        mark(run, &line);
         run->counts.verdict[line.verdict]++;
         run->counts.run_ns += line.trial->run_ns;
         posref_stream_line(&lines, &line);
@@ -309,13 +357,7 @@ static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged
              posref_runner_captured(run->runner, &footer.printed_bytes));
     footer.printed = printed;
     footer.explanations = explanations.data;
-    *conforms = footer.close_verdict == POSREF_VERDICT_PASS;
-    *n_judged = 0;
-    for (int v = 0; v < POSREF_N_VERDICTS; v++) {
-        if (run->counts.verdict[v] > 0 && posref_verdict_is_failure((enum posref_verdict)v))
-            *conforms = false;
-        *n_judged += v == POSREF_VERDICT_UNSUPPORTED ? 0 : run->counts.verdict[v];
-    }
+    *conforms = posref_counts_conform(&run->counts, footer.close_verdict, n_judged);
     footer.conforms = *conforms && *n_judged > 0;
     if (status == POSREF_OK && explanations.failed)
         status = no_memory(err);

@@ -7,6 +7,7 @@
 #define POSREF_TEST_RUN_H
 
 #include "reference/judge.h"
+#include "baseline.h"
 #include "runner.h"
 #include "vectors/vectors.h"
 
@@ -25,6 +26,9 @@ struct posref_test_options {
     double timeout_s, start_timeout_s;
     uint64_t memory_limit_bytes; /* resident memory of the worker; 0: none */
     bool strict;
+    const struct posref_baseline *baseline; /* or NULL */
+    bool require[POSREF_N_OPS];             /* ops that may not be declined */
+    int shard, shard_of;                    /* the shard-th of shard_of, from 1; 0, 0: all */
 };
 
 /* Where the lines go as they come: each call is one or more whole lines. Returning false ends the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that appears whole or not at all: written beside its place, synced, renamed. */
 #include "vectors/atomic_file.h"
+#include "vectors/files.h"
 
 #include "vectors/stored.h"
 
@@ -120,4 +121,20 @@ enum posref_status posref_atomic_commit(struct posref_atomic_file *file, struct 
     close(file->fd);
     free(file->temporary);
     return POSREF_OK;
+}
+
+enum posref_status posref_file_replace(const char *path, const void *data, size_t size_bytes,
+                                       struct posref_error *err)
+{
+    struct posref_atomic_file file;
+    enum posref_status status = posref_atomic_begin(&file, path, err);
+    if (status != POSREF_OK)
+        return status;
+    FILE *to = fopen(file.temporary, "wbe");
+    bool good = to && fwrite(data, 1, size_bytes, to) == size_bytes;
+    good = to && fclose(to) == 0 && good;
+    if (good)
+        return posref_atomic_commit(&file, err);
+    posref_atomic_abandon(&file);
+    return posref_fail(err, POSREF_IO, path, "cannot be written");
 }

@@ -8,4 +8,9 @@
 #include "vectors/decode.h"
 #include "vectors/safetensors.h"
 
+/* Writes the file whole or not at all: a temporary file beside it, synced, then renamed. */
+POSREF_MUST_USE enum posref_status posref_file_replace(const char *path, const void *data,
+                                                       size_t size_bytes,
+                                                       struct posref_error *err);
+
 #endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joining shards: see merge.h. */
+#include "merge.h"
+
+#include "report.h"
+#include "report_fields.h"
+
+#include <stdlib.h>
+
+#define MAX_BYTES ((size_t)1 << 30)
+
+/* One vector's line. */
+struct line {
+    const char *text; /* in an input */
+    size_t length;
+    char *id;         /* owned */
+    int dtype;
+};
+
+struct merging {
+    const struct posref_merge_input *inputs;
+    size_t n_inputs, at; /* the input at hand */
+    const char *next;    /* its next line */
+    json_t *header, *own_header; /* the first one; the present one's */
+    json_t *explanations;
+    bool seen[65536 + 1];
+    struct line *line;
+    size_t n_lines, room;
+    struct posref_stream_counts counts;
+    int64_t n_unexplained, printed_bytes;
+    unsigned n_workers;
+    enum posref_verdict close_verdict;
+    enum posref_status status;
+    struct posref_error *err;
+};
+
+static void fail(struct merging *m, const char *text)
+{
+    if (m->status == POSREF_OK)
+        m->status = posref_fail(m->err, POSREF_BAD_INPUT, m->inputs[m->at].path, "%s", text);
+}
+
+static void no_memory(struct merging *m)
+{
+    if (m->status == POSREF_OK)
+        m->status = posref_fail(m->err, POSREF_NO_MEMORY, "", "no memory");
+}
+
+/* What the headers of the shards of one run have in common. */
+static void read_header(struct merging *m, const json_t *line)
+{
+    static const char *const same[] = {"format", "suite", "filter", "gates", "strict", "selected",
+                                       "selection", NULL};
+    const json_t *shard = json_object_get(line, "shard");
+    int64_t index = integer_of(shard, "index"), of = integer_of(shard, "of");
+    if (!shard || of < 1 || index < 1 || index > of || of > 65536) {
+        fail(m, "is no shard of a run: its header names none");
+        return;
+    }
+    m->own_header = json_incref((json_t *)(uintptr_t)line);
+    if (!m->header)
+        m->header = json_incref((json_t *)(uintptr_t)line);
+    for (int k = 0; same[k]; k++)
+        if (!json_equal(json_object_get(m->header, same[k]), json_object_get(line, same[k]))) {
+            char text[96];
+            snprintf(text, sizeof text, "is a shard of another run: its %s differs", same[k]);
+            fail(m, text);
+        }
+    const json_t *plugin = json_object_get(line, "plugin");
+    const json_t *first = json_object_get(m->header, "plugin");
+    if (strcmp(text_of(plugin, "sha256"), text_of(first, "sha256")) != 0 ||
+        strcmp(text_of(plugin, "config"), text_of(first, "config")) != 0)
+        fail(m, "is a shard of another run: its plugin differs");
+    if (of != integer_of(json_object_get(m->header, "shard"), "of"))
+        fail(m, "is a shard of another run: the number of shards differs");
+    else if (m->seen[index])
+        fail(m, "is a shard that is there already");
+    else
+        m->seen[index] = true;
+}
+
+static void count_line(struct merging *m, const json_t *line)
+{
+    struct posref_stream_counts *counts = &m->counts;
+    const char *verdict = text_of(line, "verdict"), *grade = text_of(line, "grade");
+    int v = 0, g = *grade ? posref_grade_find(grade) : -1;
+    while (v < POSREF_N_VERDICTS &&
+           strcmp(posref_verdict_name((enum posref_verdict)v), verdict) != 0)
+        v++;
+    if (v == POSREF_N_VERDICTS || (*grade && g < 0)) {
+        fail(m, "holds an unknown verdict or grade");
+        return;
+    }
+    counts->verdict[v]++;
+    if (g >= 0)
+        counts->grade[g]++;
+    counts->n_compared += integer_of(line, "compared");
+    counts->n_judged += integer_of(line, "judged");
+    counts->run_ns += (uint64_t)integer_of(line, "ns");
+    counts->n_known += json_is_true(json_object_get(line, "known"));
+    counts->n_fixed += json_is_true(json_object_get(line, "fixed"));
+    counts->n_required += json_is_true(json_object_get(line, "required"));
+}
+
+static void read_vector(struct merging *m, const json_t *line, const char *text, size_t length)
+{
+    if (m->n_lines == m->room) {
+        size_t room = m->room ? 2 * m->room : 4096;
+        struct line *grown = realloc(m->line, room * sizeof *grown);
+        if (!grown) {
+            no_memory(m);
+            return;
+        }
+        m->line = grown;
+        m->room = room;
+    }
+    const char *id = text_of(line, "id"), *dtype = text_of(line, "dtype");
+    struct line *out = &m->line[m->n_lines];
+    *out = (struct line){.text = text, .length = length, .dtype = posref_dtype_find(dtype)};
+    out->id = strdup(id);
+    if (!out->id) {
+        no_memory(m);
+        return;
+    }
+    m->n_lines++;
+    count_line(m, line);
+}
+
+/* Adds a shard's explanations: the same ones become one, with the larger residual. */
+static void add_explanations(struct merging *m, const json_t *list)
+{
+    size_t i, j;
+    json_t *claim, *mine;
+    json_array_foreach(list, i, claim) {
+        bool found = false;
+        json_array_foreach(m->explanations, j, mine) {
+            if (found || strcmp(text_of(mine, "summary"), text_of(claim, "summary")) != 0 ||
+                strcmp(text_of(mine, "fault"), text_of(claim, "fault")) != 0)
+                continue;
+            found = true;
+            json_object_set_new(mine, "vectors",
+                                json_integer(integer_of(mine, "vectors") +
+                                             integer_of(claim, "vectors")));
+            if (number_of(claim, "residual") > number_of(mine, "residual"))
+                json_object_set(mine, "residual", json_object_get(claim, "residual"));
+        }
+        if (!found && json_array_append_new(m->explanations, json_deep_copy(claim)) != 0)
+            no_memory(m);
+    }
+}
+
+static void read_footer(struct merging *m, const json_t *line)
+{
+    add_explanations(m, json_object_get(line, "explanations"));
+    m->n_unexplained += integer_of(line, "unexplained");
+    m->printed_bytes += integer_of(line, "printed_bytes");
+    m->n_workers += (unsigned)integer_of(line, "workers");
+    for (int v = 0; v < POSREF_N_VERDICTS; v++)
+        if (v != POSREF_VERDICT_PASS &&
+            strcmp(posref_verdict_name((enum posref_verdict)v), text_of(line, "close")) == 0)
+            m->close_verdict = (enum posref_verdict)v;
+    json_decref(m->own_header);
+    m->own_header = NULL;
+}
+
+static void visit(void *ctx, const char *type, const json_t *line)
+{
+    struct merging *m = ctx;
+    const char *text = m->next;
+    size_t length = strcspn(text, "\n") + 1;
+    m->next += length;
+    if (strcmp(type, "header") == 0)
+        read_header(m, line);
+    else if (strcmp(type, "footer") == 0)
+        read_footer(m, line);
+    else
+        read_vector(m, line, text, length);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x->dtype > y->dtype) - (x->dtype < y->dtype);
+}
+
+/* Every shard is there, and every selected vector in every dtype exactly once. */
+static void prove(struct merging *m)
+{
+    struct posref_buffer ids;
+    char sha256[65];
+    const int64_t of = integer_of(json_object_get(m->header, "shard"), "of");
+    const size_t n_dtypes = json_object_size(json_object_get(m->header, "gates"));
+    int64_t n_seen = 0;
+    for (int64_t k = 1; k <= of; k++)
+        n_seen += m->seen[k];
+    if (m->status == POSREF_OK && n_seen != of)
+        m->status = posref_fail(m->err, POSREF_BAD_INPUT, "report",
+                                "%lld of %lld shards are missing", (long long)(of - n_seen),
+                                (long long)of);
+    if (m->status != POSREF_OK)
+        return;
+    qsort(m->line, m->n_lines, sizeof *m->line, compare_lines);
+    posref_buffer_init(&ids, MAX_BYTES);
+    for (size_t k = 0; k < m->n_lines; k++) {
+        if (k > 0 && compare_lines(&m->line[k - 1], &m->line[k]) == 0)
+            m->status = posref_fail(m->err, POSREF_BAD_INPUT, "report", "%s was judged twice",
+                                    m->line[k].id);
+        if (k % (n_dtypes ? n_dtypes : 1))
+            continue;
+        posref_buffer_text(&ids, m->line[k].id);
+        posref_buffer_text(&ids, "\n");
+    }
+    if (ids.failed)
+        no_memory(m);
+    else
+        posref_sha256_hex(sha256, ids.data ? ids.data : "", ids.length);
+    posref_buffer_clear(&ids);
+    if (m->status == POSREF_OK &&
+        ((int64_t)(m->n_lines) != integer_of(m->header, "selected") * (int64_t)n_dtypes ||
+         strcmp(sha256, text_of(m->header, "selection")) != 0))
+        m->status = posref_fail(m->err, POSREF_BAD_INPUT, "report",
+                                "the lines are not the %lld selected vectors in %zu dtypes",
+                                (long long)integer_of(m->header, "selected"), n_dtypes);
+}
+
+static void write_stream(struct merging *m, struct posref_buffer *out, bool *conforms,
+                         int64_t *n_judged)
+{
+    struct posref_buffer explanations;
+    posref_buffer_init(&explanations, MAX_BYTES);
+    json_object_del(m->header, "shard");
+    json_object_set(m->header, "vectors", json_object_get(m->header, "selected"));
+    posref_report_json_value(out, m->header);
+    posref_buffer_text(out, "\n");
+    for (size_t k = 0; k < m->n_lines; k++)
+        posref_buffer_add(out, m->line[k].text, m->line[k].length);
+    posref_report_json_value(&explanations, m->explanations);
+    posref_buffer_add(&explanations, "", 1);
+    *conforms = posref_counts_conform(&m->counts, m->close_verdict, n_judged);
+    const struct posref_stream_footer footer = {.counts = &m->counts,
+                                                .explanations = explanations.data,
+                                                .n_unexplained = (size_t)m->n_unexplained,
+                                                .close_verdict = m->close_verdict,
+                                                .printed = "",
+                                                .printed_bytes = (uint64_t)m->printed_bytes,
+                                                .n_workers = m->n_workers,
+                                                .conforms = *conforms && *n_judged > 0};
+    if (explanations.failed)
+        no_memory(m);
+    else
+        posref_stream_footer(out, &footer);
+    posref_buffer_clear(&explanations);
+    if (out->failed)
+        no_memory(m);
+}
+
+enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64_t *n_judged,
+                                const struct posref_merge_input *inputs, size_t n,
+                                struct posref_error *err)
+{
+    struct merging *m = calloc(1, sizeof *m);
+    if (!m)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    m->inputs = inputs;
+    m->n_inputs = n;
+    m->err = err;
+    m->close_verdict = POSREF_VERDICT_PASS;
+    m->explanations = json_array();
+    for (m->at = 0; m->at < n && m->status == POSREF_OK; m->at++) {
+        struct posref_error why;
+        m->next = inputs[m->at].lines;
+        if (posref_stream_read(m->next, inputs[m->at].size_bytes, visit, m, &why) != POSREF_OK)
+            fail(m, why.text);
+    }
+    if (m->status == POSREF_OK)
+        prove(m);
+    if (m->status == POSREF_OK)
+        write_stream(m, out, conforms, n_judged);
+    enum posref_status status = m->status;
+    for (size_t k = 0; k < m->n_lines; k++)
+        free(m->line[k].id);
+    free(m->line);
+    json_decref(m->header);
+    json_decref(m->own_header);
+    json_decref(m->explanations);
+    free(m);
+    return status;
+}

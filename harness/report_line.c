@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What reports say of single lines. */
+#include "report.h"
+#include "report_fields.h"
+
+struct each {
+    void (*visit)(void *ctx, const json_t *line);
+    void *ctx;
+};
+
+static void visit_vector(void *ctx, const char *type, const json_t *line)
+{
+    const struct each *each = ctx;
+    if (strcmp(type, "vector") == 0)
+        each->visit(each->ctx, line);
+}
+
+void posref_tally_each(const struct posref_tally *tally,
+                       void (*visit)(void *ctx, const json_t *line), void *ctx)
+{
+    struct each each = {visit, ctx};
+    struct posref_error err;
+    /* The tally has read the same bytes without an error. */
+    if (posref_stream_read(tally->lines, tally->size_bytes, visit_vector, &each, &err) != POSREF_OK)
+        return;
+}
+
+const char *posref_line_why(const json_t *line)
+{
+    const char *why = text_of(line, "why");
+    if (json_is_true(json_object_get(line, "fixed")))
+        return "passes, but is listed as a known failure";
+    if (json_is_true(json_object_get(line, "required")) && !*why)
+        return "declined, but its op is required";
+    return *why ? why : text_of(line, "breach");
+}
+
+bool posref_line_fails(const json_t *line)
+{
+    const char *verdict = text_of(line, "verdict");
+    if (json_is_true(json_object_get(line, "required")) ||
+        json_is_true(json_object_get(line, "fixed")))
+        return true;
+    return strcmp(verdict, "pass") != 0 && strcmp(verdict, "unsupported") != 0 &&
+           !json_is_true(json_object_get(line, "known"));
+}
+
+void posref_line_command(struct posref_buffer *out, const struct posref_tally *tally,
+                         const json_t *line)
+{
+    posref_buffer_printf(out, "%s id=%s --dtype %s", text_of(tally->header, "command"),
+                         text_of(line, "id"), text_of(line, "dtype"));
+}
+
+void posref_line_curl(struct posref_buffer *out, const json_t *line)
+{
+    posref_buffer_printf(out, "curl 'http://127.0.0.1:8080/v1/vectors/%s'", text_of(line, "id"));
+}
+
+void posref_report_xml(struct posref_buffer *out, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        switch (c) {
+        case '<': posref_buffer_text(out, "&lt;"); break;
+        case '>': posref_buffer_text(out, "&gt;"); break;
+        case '&': posref_buffer_text(out, "&amp;"); break;
+        case '"': posref_buffer_text(out, "&quot;"); break;
+        case '\'': posref_buffer_text(out, "&#39;"); break;
+        default:
+            if (c < 0x20 && c != '\n' && c != '\t')
+                posref_buffer_text(out, "?");
+            else
+                posref_buffer_add(out, text, 1);
+        }
+    }
+}

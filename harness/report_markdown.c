@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as Markdown, for step summaries and comments. */
+#include "report.h"
+#include "report_fields.h"
+
+/* Text in a table or a sentence; code spans take the rest. */
+static void add_escaped(struct posref_buffer *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\`*_{}[]<>#|!&", *text))
+            posref_buffer_text(out, "\\");
+        posref_buffer_add(out, *text == '\n' ? " " : text, 1);
+    }
+}
+
+static void add_code(struct posref_buffer *out, const char *text)
+{
+    posref_buffer_text(out, strchr(text, '`') ? "`` " : "`");
+    posref_buffer_text(out, text);
+    posref_buffer_text(out, strchr(text, '`') ? " ``" : "`");
+}
+
+static void add_counts(struct posref_buffer *out, const struct posref_cell *cell)
+{
+    int64_t tried = cell->n - cell->verdict[POSREF_VERDICT_UNSUPPORTED];
+    int64_t passed = cell->verdict[POSREF_VERDICT_PASS];
+    if (cell->n == 0)
+        posref_buffer_text(out, " |");
+    else if (tried == 0)
+        posref_buffer_text(out, " declined |");
+    else if (passed == tried)
+        posref_buffer_printf(out, " %lld %s |", (long long)passed,
+                             posref_grade_name(cell->grade));
+    else
+        posref_buffer_printf(out, " **%lld of %lld** |", (long long)passed, (long long)tried);
+}
+
+static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    posref_buffer_text(out, "| scheme | op | scaling | f64 | f32 | f16 | bf16 |\n"
+                            "|---|---|---|---|---|---|---|\n");
+    for (int k = 0; k < tally->n_groups; k++) {
+        const struct posref_group *group = &tally->group[k];
+        posref_buffer_printf(out, "| %s | %s | %s |", group->scheme, group->op, group->scaling);
+        for (int d = 0; d < POSREF_N_FLOATS; d++)
+            add_counts(out, &group->cell[d]);
+        posref_buffer_text(out, "\n");
+    }
+}
+
+static void add_explanations(struct posref_buffer *out, const json_t *footer)
+{
+    const json_t *list = json_object_get(footer, "explanations");
+    int64_t open = integer_of(footer, "unexplained");
+    size_t n = json_array_size(list);
+    if (n == 0 && open == 0)
+        return;
+    posref_buffer_text(out, "\n### Why\n\n");
+    for (size_t k = 0; k < n && k < 10; k++) {
+        const json_t *claim = json_array_get(list, k);
+        posref_buffer_text(out, "- ");
+        add_escaped(out, text_of(claim, "summary"));
+        posref_buffer_printf(out, " (%lld failing vectors). ",
+                             (long long)integer_of(claim, "vectors"));
+        add_escaped(out, text_of(claim, "advice"));
+        posref_buffer_text(out, ".\n");
+    }
+    if (open > 0)
+        posref_buffer_printf(out, "- %lld failing vectors show no known fault.\n",
+                             (long long)open);
+}
+
+static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    struct posref_buffer command;
+    if (tally->n_failures == 0)
+        return;
+    posref_buffer_printf(out, "\n### Failures (%lld)\n\n| vector | dtype | verdict | repeat |\n"
+                         "|---|---|---|---|\n", (long long)tally->n_failures);
+    for (int k = 0; k < POSREF_FIRST_FAILURES && tally->failure[k]; k++) {
+        const json_t *line = tally->failure[k];
+        posref_buffer_init(&command, 1 << 16);
+        posref_line_command(&command, tally, line);
+        posref_buffer_text(out, "| ");
+        add_code(out, text_of(line, "id"));
+        posref_buffer_printf(out, " | %s | %s | ", text_of(line, "dtype"),
+                             text_of(line, "verdict"));
+        add_code(out, command.failed ? "" : command.data);
+        posref_buffer_text(out, " |\n");
+        posref_buffer_clear(&command);
+    }
+}
+
+void posref_report_markdown(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    const json_t *plugin = json_object_get(tally->header, "plugin");
+    const json_t *suite = json_object_get(tally->header, "suite");
+    const bool pass = strcmp(text_of(tally->footer, "verdict"), "pass") == 0;
+    posref_buffer_printf(out, "## posref: %s, grade %s\n\n", pass ? "pass" : "fail",
+                         text_of(tally->footer, "grade"));
+    add_code(out, text_of(plugin, "path"));
+    posref_buffer_printf(out, " on suite %s %s (`%.12s`), %lld vectors\n\n",
+                         text_of(suite, "name"), text_of(suite, "version"),
+                         text_of(suite, "digest"), (long long)integer_of(tally->header, "vectors"));
+    add_table(out, tally);
+    add_explanations(out, tally->footer);
+    add_failures(out, tally);
+}
