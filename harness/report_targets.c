@@ -105,7 +105,7 @@ enum posref_status posref_targets_write(struct posref_report_targets *targets,
         target->failed = target->failed || !write_text(target->file, &text);
         posref_buffer_clear(&text);
         if (target->failed && status == POSREF_OK)
-            status = posref_fail(err, POSREF_IO, target->path ? target->path : "the report",
+            status = posref_fail(err, POSREF_IO, target->path ? target->path : "standard output",
                                  "the report cannot be written");
     }
     posref_tally_clear(&tally);

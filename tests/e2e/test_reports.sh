@@ -40,8 +40,8 @@ for config in '' pairing=swapped; do
     same "$(tail -n 1 g | cut -d= -f2)" "posref::$([ "$wrong" = 1 ] && echo fail || echo pass), \
 grade $(jq -r .grade j); $n_failed_lines failures" 'the last annotation'
     same "$(cat summary)" "$(cat m)" 'the step summary is the Markdown'
-    unknown='Tag (svg|circle|line|text) invalid'
-    same "$(xmllint --html --noout h.html 2>&1 | grep error | grep -vcE "$unknown")" 0 'HTML'
+    unknown="Tag [a-z]+ invalid|Misplaced DOCTYPE"
+    same "$(xmllint --html --noout h.html 2>&1 | grep 'error :' | grep -vcE "$unknown")" 0 'HTML'
     same "$(grep -c '<circle' h.html | awk '{print ($1 > 100)}')" 1 'dots in the plots'
     same "$(grep -c '<script\|https\?://' h.html)" 0 'HTML needs nothing else'
 done
