@@ -22,19 +22,21 @@
     {.name = (key), .type = (of_type), .offset = AT(member), .min = (lowest), .max = (highest),   \
      .unit = (of), .meaning = (text)}
 
-static const char *const schemes[] = {"rope", "sinusoidal", "alibi", NULL};
+static const char *const schemes[] = {"rope", "sinusoidal", "alibi", "timestep", NULL};
 static const char *const partials[] = {"leading", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", NULL};
-static const char *const orders[] = {"interleaved", "concat", NULL};
+static const char *const orders[] = {"interleaved", "concat", "flipped", NULL};
 static const char *const exponents[] = {"d", "half_minus_one", NULL};
+static const char *const odd_dims[] = {"zero_column", "extra_sine", NULL};
+static const char *const x_scales[] = {"one", "sqrt_dim", NULL};
 static const char *const forms[] = {"distance", "row", "symmetric", NULL};
 
 static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_SCHEME] = CHOICE("scheme", scheme, schemes, "rope", "the encoding"),
     [POSREF_FIELD_DIM] = INT("dim", dim, 2, POSREF_MAX_DIM, "channels", NULL,
-                             "head width (rope) or model width (sinusoidal), even; required"),
+                             "head width (rope, even) or model width; required"),
     [POSREF_FIELD_BASE] = REAL("base", base, 1, true, 1e12, "", "10000",
                                "base of the frequency ladder (rope_theta)"),
     [POSREF_FIELD_ROTARY_DIM] = INT("rotary_dim", rotary_dim, 2, POSREF_MAX_DIM, "channels", NULL,
@@ -81,10 +83,38 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                            "pairs that turn more often in the original context "
                                            "keep their frequency"),
     [POSREF_FIELD_ORDER] = CHOICE("order", order, orders, "interleaved",
-                                  "channel order: sin, cos, sin, cos, ... or all sin, all cos"),
+                                  "channel order: sin, cos, sin, cos, ...; all sin, all cos "
+                                  "(concat); all cos, all sin (flipped)"),
     [POSREF_FIELD_EXPONENT] = CHOICE("exponent", exponent, exponents, "d",
                                      "frequency i is base^(-2i/dim) (d) or "
                                      "base^(-i/(dim/2 - 1)) (half_minus_one)"),
+    [POSREF_FIELD_ODD_DIM] = CHOICE("odd_dim", odd_dim, odd_dims, NULL,
+                                    "what an odd dim means; required there: the table of dim - 1 "
+                                    "and a column of zeros, or (exponent=d) a sine without cosine"),
+    [POSREF_FIELD_OFFSET] = REAL("offset", offset, -POSREF_MAX_POSITION, false,
+                                 POSREF_MAX_POSITION, "tokens", "0", "added to every position"),
+    [POSREF_FIELD_PADDING_IDX] = INT("padding_idx", padding_idx, 0, 1048576, "tokens", NULL,
+                                     "with a mask instead of positions: token k of those not "
+                                     "masked is at padding_idx + 1 + k, the others at padding_idx"),
+    [POSREF_FIELD_MIN_TIMESCALE] = REAL("min_timescale", min_timescale, 1e-6, false, 1e6, "", "1",
+                                        "frequency i is min_timescale (base / min_timescale)^-e_i, "
+                                        "e_i as exponent says; below base"),
+    [POSREF_FIELD_TABLE_SCALE] = REAL("table_scale", table_scale, 1e-6, false, 1e6, "", "1",
+                                      "multiplies the table (a learned scalar)"),
+    [POSREF_FIELD_X_SCALE] = CHOICE("x_scale", x_scale, x_scales, "one",
+                                    "multiplies x before the table is added: 1, or the square "
+                                    "root of dim"),
+    [POSREF_FIELD_FLIP_SIN_TO_COS] = {.name = "flip_sin_to_cos", .type = POSREF_TYPE_BOOL,
+                                      .offset = AT(flip_sin_to_cos), .unit = "",
+                                      .default_text = "false",
+                                      .meaning = "all cosines before all sines"},
+    [POSREF_FIELD_DOWNSCALE_FREQ_SHIFT] =
+        INT("downscale_freq_shift", downscale_freq_shift, 0, 1024, "", "1",
+            "frequency i is max_period^(-i/(floor(dim/2) - downscale_freq_shift))"),
+    [POSREF_FIELD_SCALE] = REAL("scale", scale, 1e-6, false, 1e6, "", "1",
+                                "multiplies the timestep"),
+    [POSREF_FIELD_MAX_PERIOD] = REAL("max_period", max_period, 1, true, 1e12, "", "10000",
+                                     "base of the frequency ladder"),
     [POSREF_FIELD_NUM_HEADS] = INT("num_heads", num_heads, 1, POSREF_MAX_HEADS, "heads", NULL,
                                    "attention heads; required"),
     [POSREF_FIELD_ALIBI_BIAS_MAX] = REAL("alibi_bias_max", alibi_bias_max, 0, true, 256, "", "8",

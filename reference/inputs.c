@@ -9,6 +9,7 @@ static const struct posref_input_def inputs[] = {
     {"positions", "positions of tokens, [n] or [n_axes, n]", true},
     {"q_positions", "positions of queries; default: positions", true},
     {"k_positions", "positions of keys; default: positions", true},
+    {"mask", "one value a token: 1, or 0 for padding", false},
     {"x", "what is rotated, or what the table is added to", false},
     {"logits", "scaled scores before the bias, for weights", false},
 };
@@ -60,6 +61,8 @@ static enum posref_status count_positions(int64_t *out, const struct shaping *s,
     const struct posref_tensor *tensor = posref_tensors_find(s->inputs, name);
     if (!tensor)
         tensor = posref_tensors_find(s->inputs, "positions");
+    if (!tensor) /* they may be counted from a mask */
+        tensor = posref_tensors_find(s->inputs, "mask");
     if (!tensor || tensor->rank < 1)
         return posref_fail(s->err, POSREF_BAD_INPUT, name, "%s needs them", s->name);
     *out = tensor->shape[tensor->rank - 1];

@@ -105,6 +105,7 @@ static double limit_of(const struct judge_unit *unit, int which, const struct li
                        enum posref_dtype dtype)
 {
     return unit->scale * (angle_part(unit, l) + math_part(unit, l)) +
+           unit->math_scale * l->u_math +
            unit->out_scale[which] * l->u_out + unit->floor + floor_of(dtype);
 }
 

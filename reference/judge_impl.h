@@ -12,7 +12,7 @@ struct judge_frequency {
     double recurrence; /* more, when angles are built by repeated multiplication */
 };
 
-/* Fills frequency i of a rope or sinusoidal spec. */
+/* Fills frequency i of a rope, sinusoidal or timestep spec. */
 void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec,
                                  int i);
 
@@ -20,7 +20,8 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
 bool posref_judge_has_magnitude(const struct posref_spec *spec);
 
 /* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
- *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + out_scale u_out + floor,
+ *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + math_scale u_math
+ *     + out_scale u_out + floor,
  *     angle_part = (k + recurrence) u_angle angle, where the grade has these,
  * and low more under grade low. */
 struct judge_unit {
@@ -28,7 +29,7 @@ struct judge_unit {
     int64_t element[2];
     int tensor[2]; /* index in golden */
     int n;         /* 1 or 2 */
-    double scale, out_scale[2], floor;
+    double scale, out_scale[2], math_scale, floor;
     double angle, k, recurrence, extra, low;
     bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
     bool is_pair;     /* a rotation: its norm is judged too */
@@ -56,10 +57,21 @@ struct judge_case {
 /* Lays out the units of a case; one function for each kind of op. */
 POSREF_MUST_USE enum posref_status posref_judge_units(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_waves(struct judge_case *c);
 
 /* Element k of a tensor, as a double. */
 double posref_judge_value(const struct posref_tensor *tensor, int64_t k);
 
 POSREF_MUST_USE enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units);
+
+/* Adds the pair of elements (t1, e1), (t2, e2) that turned by position * frequency i of its ladder;
+ * or one element, judged relative to itself. The caller has room for it and may change it. */
+struct judge_unit *posref_judge_pair(struct judge_case *c, const struct judge_frequency *f, int i,
+                                     double position, int t1, int64_t e1, int t2, int64_t e2);
+struct judge_unit *posref_judge_one(struct judge_case *c, int tensor, int64_t element);
+
+/* Frequencies 0 ... n - 1 of the spec, in the arena. */
+POSREF_MUST_USE enum posref_status posref_judge_frequencies(struct judge_frequency **out,
+                                                            struct judge_case *c, int n);
 
 #endif

@@ -88,17 +88,42 @@ static void rope(struct judge_frequency *out, const struct posref_spec *spec, in
     }
 }
 
+static void sinusoidal(struct judge_frequency *out, const struct posref_spec *spec, int i)
+{
+    const bool extra = spec->given[POSREF_FIELD_ODD_DIM] &&
+                       spec->odd_dim == POSREF_ODD_DIM_EXTRA_SINE;
+    const int dim = extra ? spec->dim : spec->dim - spec->dim % 2;
+    const double e = spec->exponent == POSREF_EXPONENT_D ? 2.0 * i / dim : i / (dim / 2 - 1.0);
+    plain(out, log(spec->base / spec->min_timescale) * e, i);
+    if (spec->min_timescale != 1) { /* in the logarithm, and once more as a factor */
+        out->theta *= spec->min_timescale;
+        out->k += 2 + 2 * e;
+    }
+}
+
+static void timestep(struct judge_frequency *out, const struct posref_spec *spec, int i)
+{
+    plain(out, log(spec->max_period) * i / (spec->dim / 2 - spec->downscale_freq_shift), i);
+    if (spec->scale != 1) {
+        out->theta *= spec->scale;
+        out->k += 1;
+    }
+}
+
 void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i)
 {
     if (spec->scheme == POSREF_SCHEME_ROPE) {
         rope(out, spec, i);
         return;
     }
-    bool d = spec->exponent == POSREF_EXPONENT_D;
-    plain(out, log(spec->base) * (d ? 2.0 * i / spec->dim : i / (spec->dim / 2 - 1.0)), i);
+    if (spec->scheme == POSREF_SCHEME_TIMESTEP)
+        timestep(out, spec, i);
+    else
+        sinusoidal(out, spec, i);
 }
 
 bool posref_judge_has_magnitude(const struct posref_spec *spec)
 {
-    return spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_YARN;
+    return (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_YARN) ||
+           (spec->scheme == POSREF_SCHEME_SINUSOIDAL && spec->table_scale != 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of rotations, tables, sinusoids and embeddings, and frequencies, as judged units. */
+/* Pairs of rotations and of their tables, and frequencies, as judged units. */
 #include "judge_impl.h"
 #include "layout.h"
 #include "scheme.h"
@@ -55,9 +55,8 @@ static void set_element(struct judge_case *c, struct judge_unit *unit, int which
     unit->got[which] = posref_judge_value(&c->actual->item[tensor], element);
 }
 
-/* Adds the pair of elements (t1, e1), (t2, e2) that turned by position * frequency. */
-static struct judge_unit *add_pair(struct judge_case *c, const struct judge_frequency *f, int i,
-                                   double position, int t1, int64_t e1, int t2, int64_t e2)
+struct judge_unit *posref_judge_pair(struct judge_case *c, const struct judge_frequency *f, int i,
+                                     double position, int t1, int64_t e1, int t2, int64_t e2)
 {
     struct judge_unit *unit = &c->unit[c->n_units++];
     memset(unit, 0, sizeof *unit);
@@ -80,6 +79,19 @@ static struct judge_unit *add_pair(struct judge_case *c, const struct judge_freq
     return unit;
 }
 
+struct judge_unit *posref_judge_one(struct judge_case *c, int tensor, int64_t element)
+{
+    struct judge_unit *unit = &c->unit[c->n_units++];
+    memset(unit, 0, sizeof *unit);
+    unit->n = 1;
+    set_element(c, unit, 0, tensor, element);
+    unit->scale = unit->out_scale[0] = fabs(unit->want[0]);
+    unit->angle = 1;
+    unit->pair = -1;
+    unit->position = (double)NAN;
+    return unit;
+}
+
 static int find_tensor(const struct judge_case *c, const char *name)
 {
     for (int k = 0; k < c->golden->n; k++)
@@ -88,7 +100,8 @@ static int find_tensor(const struct judge_case *c, const char *name)
     return -1;
 }
 
-static enum posref_status frequencies_of(struct judge_frequency **out, struct judge_case *c, int n)
+enum posref_status posref_judge_frequencies(struct judge_frequency **out, struct judge_case *c,
+                                            int n)
 {
     struct judge_frequency *f = c->arena->alloc(c->arena->ctx, (size_t)n * sizeof *f);
     if (!f)
@@ -103,7 +116,7 @@ static enum posref_status frequency_units(struct judge_case *c)
 {
     const int tensor = find_tensor(c, "inv_freq"), n = c->spec->rotary_dim / 2;
     struct judge_frequency *f;
-    enum posref_status status = frequencies_of(&f, c, n);
+    enum posref_status status = posref_judge_frequencies(&f, c, n);
     if (status == POSREF_OK)
         status = posref_judge_allocate(c, n + 1);
     if (status != POSREF_OK)
@@ -128,22 +141,17 @@ static enum posref_status table_units(struct judge_case *c)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
     const double *position = positions->data;
-    const bool rope = c->spec->scheme == POSREF_SCHEME_ROPE;
-    const int pairs = rope ? c->spec->rotary_dim / 2 : c->spec->dim / 2;
+    const int pairs = c->spec->rotary_dim / 2;
     const int64_t n = positions->shape[positions->rank - 1];
-    const int cosine = rope ? find_tensor(c, "cos") : find_tensor(c, "table");
-    const int sine = rope ? find_tensor(c, "sin") : cosine;
+    const int cosine = find_tensor(c, "cos"), sine = find_tensor(c, "sin");
     struct judge_frequency *f;
-    enum posref_status status = frequencies_of(&f, c, pairs);
+    enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
         status = posref_judge_allocate(c, n * pairs);
     for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
-        const int64_t row = k / pairs, base = row * c->spec->dim;
-        int at_sin, at_cos, i = (int)(k % pairs);
-        posref_layout_sinusoidal(&at_sin, &at_cos, c->spec, i);
-        struct judge_unit *unit = add_pair(c, &f[i], i, position[row], cosine,
-                                           rope ? k : base + at_cos, sine,
-                                           rope ? k : base + at_sin);
+        const int64_t row = k / pairs;
+        const int i = (int)(k % pairs);
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row], cosine, k, sine, k);
         unit->moves = position[row] != 0;
     }
     return status;
@@ -169,38 +177,28 @@ static void check_copies(struct judge_case *c, const struct posref_tensor *x, in
         }
 }
 
-/* rotate and embed: y [n, dim] or [n, heads, dim]. */
-static enum posref_status row_units(struct judge_case *c)
+/* y [n, dim] or [n, heads, dim]. */
+static enum posref_status rotate_units(struct judge_case *c)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
     const struct posref_tensor *x = posref_tensors_find(c->inputs, "x");
-    const double *position = positions->data, *in = x->data;
-    const bool embed = c->op == POSREF_OP_EMBED;
-    const int pairs = embed ? c->spec->dim / 2 : c->spec->rotary_dim / 2, y = find_tensor(c, "y");
+    const double *position = positions->data;
+    const int pairs = c->spec->rotary_dim / 2, y = find_tensor(c, "y");
     const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
     const int64_t heads = n_rows / positions->shape[positions->rank - 1];
     struct judge_frequency *f;
-    enum posref_status status = frequencies_of(&f, c, pairs);
+    enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
         status = posref_judge_allocate(c, n_rows * pairs);
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
         int64_t row = k / pairs, base = row * c->spec->dim;
         int first, second, i = (int)(k % pairs);
-        if (embed)
-            posref_layout_sinusoidal(&second, &first, c->spec, i); /* cosine first */
-        else
-            posref_layout_rope(&first, &second, c->spec, i);
-        struct judge_unit *unit = add_pair(c, &f[i], i, position[row / heads], y, base + first, y,
-                                           base + second);
+        posref_layout_rope(&first, &second, c->spec, i);
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row / heads], y,
+                                                    base + first, y, base + second);
         unit->moves = unit->position != 0 && unit->scale != 0;
-        if (embed) { /* the sinusoid has norm 1; the sum is rounded for its own size */
-            unit->is_pair = false;
-            unit->scale = 1;
-            unit->out_scale[0] = fabs(unit->want[0]) + fabs(in[unit->element[0]]) * 0x1p-20;
-            unit->out_scale[1] = fabs(unit->want[1]) + fabs(in[unit->element[1]]) * 0x1p-20;
-        }
     }
-    if (status == POSREF_OK && !embed)
+    if (status == POSREF_OK)
         check_copies(c, x, y, n_rows);
     return status;
 }
@@ -213,8 +211,7 @@ enum posref_status posref_judge_units(struct judge_case *c)
     switch (c->op) {
     case POSREF_OP_FREQUENCIES: return frequency_units(c);
     case POSREF_OP_TABLE: return table_units(c);
-    case POSREF_OP_ROTATE:
-    case POSREF_OP_EMBED: return row_units(c);
+    case POSREF_OP_ROTATE: return rotate_units(c);
     default:
         return posref_fail(c->err, POSREF_BAD_INPUT, "op", "%s is not judged",
                            posref_op_name(c->op));

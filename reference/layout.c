@@ -9,11 +9,25 @@ void posref_layout_rope(int *first, int *second, const struct posref_spec *spec,
     *second = half ? i + spec->rotary_dim / 2 : 2 * i + 1;
 }
 
-void posref_layout_sinusoidal(int *sine, int *cosine, const struct posref_spec *spec, int i)
+void posref_layout_block(struct posref_block *out, const struct posref_spec *spec)
 {
-    bool interleaved = spec->order == POSREF_ORDER_INTERLEAVED;
-    *sine = interleaved ? 2 * i : i;
-    *cosine = interleaved ? 2 * i + 1 : i + spec->dim / 2;
+    const bool timestep = spec->scheme == POSREF_SCHEME_TIMESTEP;
+    const bool extra = spec->given[POSREF_FIELD_ODD_DIM] &&
+                       spec->odd_dim == POSREF_ODD_DIM_EXTRA_SINE;
+    *out = (struct posref_block){.width = spec->dim, .n_sines = spec->dim / 2 + extra,
+                                 .n_cosines = spec->dim / 2, .order = spec->order};
+    if (timestep)
+        out->order = spec->flip_sin_to_cos ? POSREF_ORDER_FLIPPED : POSREF_ORDER_CONCAT;
+}
+
+void posref_layout_wave(int *sine, int *cosine, const struct posref_block *block, int i)
+{
+    const bool interleaved = block->order == POSREF_ORDER_INTERLEAVED;
+    const bool flipped = block->order == POSREF_ORDER_FLIPPED;
+    *sine = block->first + (interleaved ? 2 * i : flipped ? block->n_cosines + i : i);
+    *cosine = block->first + (interleaved ? 2 * i + 1 : flipped ? i : block->n_sines + i);
+    if (i >= block->n_cosines)
+        *cosine = -1;
 }
 
 void posref_layout_slope(int *num, int *den, const struct posref_spec *spec, int h)

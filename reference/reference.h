@@ -52,13 +52,15 @@ struct posref_arena {
 /* ---- specs --------------------------------------------------------------------------------- */
 
 enum posref_scheme { POSREF_SCHEME_ROPE, POSREF_SCHEME_SINUSOIDAL, POSREF_SCHEME_ALIBI,
-                     POSREF_N_SCHEMES };
+                     POSREF_SCHEME_TIMESTEP, POSREF_N_SCHEMES };
 enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED };
 enum posref_partial { POSREF_PARTIAL_LEADING };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
 enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
                       POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
-enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT };
+enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED };
+enum posref_odd_dim { POSREF_ODD_DIM_ZERO_COLUMN, POSREF_ODD_DIM_EXTRA_SINE };
+enum posref_x_scale { POSREF_X_SCALE_ONE, POSREF_X_SCALE_SQRT_DIM };
 enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
 enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
 
@@ -84,6 +86,16 @@ enum posref_field {
     POSREF_FIELD_HIGH_FREQ_FACTOR,
     POSREF_FIELD_ORDER,
     POSREF_FIELD_EXPONENT,
+    POSREF_FIELD_ODD_DIM,
+    POSREF_FIELD_OFFSET,
+    POSREF_FIELD_PADDING_IDX,
+    POSREF_FIELD_MIN_TIMESCALE,
+    POSREF_FIELD_TABLE_SCALE,
+    POSREF_FIELD_X_SCALE,
+    POSREF_FIELD_FLIP_SIN_TO_COS,
+    POSREF_FIELD_DOWNSCALE_FREQ_SHIFT,
+    POSREF_FIELD_SCALE,
+    POSREF_FIELD_MAX_PERIOD,
     POSREF_FIELD_NUM_HEADS,
     POSREF_FIELD_ALIBI_BIAS_MAX,
     POSREF_FIELD_FORM,
@@ -126,6 +138,16 @@ struct posref_spec {
     double high_freq_factor;
     int order;
     int exponent;
+    int odd_dim;
+    double offset;
+    int padding_idx;
+    double min_timescale;
+    double table_scale;
+    int x_scale;
+    bool flip_sin_to_cos;
+    int downscale_freq_shift;
+    double scale;
+    double max_period;
     int num_heads;
     double alibi_bias_max;
     int form;
@@ -232,7 +254,7 @@ POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_R
 enum posref_op {
     POSREF_OP_ALL,
     POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
-    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]            | sinusoidal: table [n, dim]    */
+    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | sinusoidal, timestep: table [n, dim]   */
     POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
     POSREF_OP_EMBED,       /* sinusoidal: y = x + table, shape of x                              */
     POSREF_OP_BIAS,        /* alibi: bias [h, n_q, n_k]                                          */

@@ -52,13 +52,14 @@ struct posref_scheme_def {
     /* Compiles the job's spec, which outlives the plan, for job->plan; NULL: nothing to share. */
     enum posref_status (*prepare)(const struct posref_plan **out, struct posref_job *job);
     /* Lays out the units by which outputs are judged (judge_impl.h); integers are compared without
-     * it. NULL: pairs, tables and frequencies as rope and sinusoidal have them. */
+     * it. NULL: pairs, tables and frequencies as rope has them. */
     enum posref_status (*judge)(struct judge_case *c);
 };
 
 extern const struct posref_scheme_def posref_rope;
 extern const struct posref_scheme_def posref_sinusoidal;
 extern const struct posref_scheme_def posref_alibi;
+extern const struct posref_scheme_def posref_timestep;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

@@ -249,7 +249,7 @@ static enum posref_status choose_kind(enum kind *out, const struct posref_spec *
         return posref_fail(err, POSREF_BAD_INPUT, "num_heads", "is %d in a and %d in b: there is "
                            "nothing to compare", a->num_heads, b->num_heads);
     *out = a->scheme == POSREF_SCHEME_ALIBI        ? HEADS
-           : a->scheme == POSREF_SCHEME_SINUSOIDAL ? COLUMNS
+           : a->given[POSREF_FIELD_DIM] && !a->given[POSREF_FIELD_ROTARY_DIM] ? COLUMNS
            : same_layout(a, b)                     ? PAIRS
                                                    : CHANNELS;
     return POSREF_OK;

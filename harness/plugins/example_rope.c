@@ -340,6 +340,19 @@ static int32_t run_ladder(struct job *job, char *why, size_t why_size)
     return status;
 }
 
+/* The variants of sinusoidal that table() and rows() know: positions as they are, unscaled. */
+static bool plain_sinusoidal(const struct posref_plugin_call *call)
+{
+    static const char *const plain[][2] = {{"offset", "0"}, {"min_timescale", "1"},
+                                           {"table_scale", "1"}, {"x_scale", "one"}};
+    bool variant = posref_plugin_is(call->spec, "order", "flipped") ||
+                   posref_plugin_value(call->spec, "odd_dim", NULL) ||
+                   posref_plugin_find(call, "mask");
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        variant = variant || !posref_plugin_is(call->spec, plain[k][0], plain[k][1]);
+    return !variant;
+}
+
 static int32_t supports(void *state, const struct posref_plugin_call *call, char *why,
                         size_t why_size)
 {
@@ -351,6 +364,10 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
         op = op || posref_plugin_word_is(call->op, ops[k]);
     for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
         scheme = scheme || posref_plugin_is(call->spec, "scheme", schemes[k]);
+    if (posref_plugin_is(call->spec, "scheme", "sinusoidal") && !plain_sinusoidal(call)) {
+        snprintf(why, why_size, "this variant of sinusoidal is not implemented");
+        return POSREF_PLUGIN_UNSUPPORTED;
+    }
     if (op && scheme)
         return POSREF_PLUGIN_OK;
     snprintf(why, why_size, "this %s is not implemented", scheme ? "op" : "scheme");

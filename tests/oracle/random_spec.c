@@ -140,19 +140,65 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
         add_values(r, c, d, "x", 2, shape);
 }
 
+/* Positions, with an offset or a mask, or a mask that they are counted from. */
+static void add_rows(struct request *r, struct oracle_case *c, struct dice *d, int64_t n,
+                     double offset)
+{
+    double mask[16];
+    for (int64_t k = 0; k < n; k++)
+        mask[k] = (double)dice_below(d, 2);
+    const int64_t kind = dice_below(d, 4);
+    if (kind == 0)
+        request_add(r, "padding_idx=%lld", (long long)dice_below(d, 3));
+    else
+        add_positions(r, c, d, "positions", n);
+    if (kind < 2)
+        request_tensor(r, c, "mask", 1, &n, mask);
+    if (kind == 2)
+        request_add(r, "offset=%.17g", offset);
+}
+
 static void random_sinusoidal(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    static const int dims[] = {4, 6, 8, 24, 64, 80, 96};
+    static const int dims[] = {4, 5, 6, 7, 8, 16, 24, 33, 64, 80, 96};
     int64_t dim = PICK(d, dims), n = 1 + dice_below(d, 4);
     request_add(r, "scheme=sinusoidal");
     request_add(r, "dim=%lld", (long long)dim);
     request_add(r, "base=%.17g", pick_base(d));
-    request_add(r, "order=%s", dice_below(d, 2) ? "interleaved" : "concat");
-    request_add(r, "exponent=%s", dice_below(d, 2) ? "d" : "half_minus_one");
-    add_positions(r, c, d, "positions", n);
+    static const char *const orders[] = {"interleaved", "concat", "flipped"};
+    static const double offsets[] = {0, 1, 2, -1, 0.5, 0.1, 1e-9, 511};
+    const bool half = dice_below(d, 2);
+    request_add(r, "order=%s", PICK(d, orders));
+    request_add(r, "exponent=%s", half ? "half_minus_one" : "d");
+    if (dim % 2)
+        request_add(r, "odd_dim=%s", half || dice_below(d, 2) ? "zero_column" : "extra_sine");
+    if (dice_below(d, 3) == 0)
+        request_add(r, "min_timescale=%.17g", exp(dice_real(d, -8, 2)));
+    if (dice_below(d, 3) == 0)
+        request_add(r, "table_scale=%.17g", dice_below(d, 2) ? 0.125 : dice_real(d, 0.01, 3));
+    if (dice_below(d, 3) == 0)
+        request_add(r, "x_scale=sqrt_dim");
+    add_rows(r, c, d, n, PICK(d, offsets));
     int64_t shape[2] = {n, dim};
     if (dice_below(d, 2))
         add_values(r, c, d, "x", 2, shape);
+}
+
+static void random_timestep(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    static const int dims[] = {4, 5, 6, 7, 32, 33, 64, 160};
+    static const double scales[] = {1, 1000, 0.001, 1.5};
+    request_add(r, "scheme=timestep");
+    request_add(r, "dim=%d", PICK(d, dims));
+    request_add(r, "flip_sin_to_cos=%s", dice_below(d, 2) ? "true" : "false");
+    request_add(r, "downscale_freq_shift=%d", (int)dice_below(d, 2));
+    request_add(r, "scale=%.17g", PICK(d, scales));
+    request_add(r, "max_period=%.17g", pick_base(d));
+    double t[4];
+    const int64_t n = 4;
+    for (int k = 0; k < 4; k++)
+        t[k] = k ? dice_real(d, 0, 1000) : floor(dice_real(d, 0, 1000));
+    request_tensor(r, c, "positions", 1, &n, t);
 }
 
 static void random_alibi(struct request *r, struct oracle_case *c, struct dice *d)
@@ -179,9 +225,12 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
 
 void random_request(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    switch (dice_below(d, 8)) {
+    switch (dice_below(d, 9)) {
     case 0:
         random_alibi(r, c, d);
+        break;
+    case 8:
+        random_timestep(r, c, d);
         break;
     case 1:
     case 2:

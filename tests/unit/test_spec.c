@@ -150,7 +150,7 @@ static const struct {
     {{{DIM, 8}, {SCALING, POSREF_SCALING_LLAMA3}, {FACTOR, 2}, {LENGTH, -1}},
      "original_max_position_embeddings", "got -1"},
     {{{SCHEME, POSREF_SCHEME_SINUSOIDAL}}, "dim", "required by scheme=sinusoidal"},
-    {{{SCHEME, POSREF_SCHEME_SINUSOIDAL}, {DIM, 5}}, "dim", "even"},
+    {{{SCHEME, POSREF_SCHEME_SINUSOIDAL}, {DIM, 5}}, "dim", "odd_dim=zero_column"},
     {{{SCHEME, POSREF_SCHEME_SINUSOIDAL}, {DIM, 8}, {SCALING, 0.5}}, "scaling",
      "scheme=sinusoidal takes no scaling"},
     {{{SCHEME, POSREF_SCHEME_SINUSOIDAL}, {DIM, 8}, {POSREF_FIELD_PAIRING, 1}}, "pairing",

@@ -14,7 +14,8 @@ static const char *const specs[] = {
     "scheme=rope dim=64 base=500000.5 rotary_dim=64 partial=leading pairing=half "
     "direction=forward scaling=llama3 factor=8 original_max_position_embeddings=8192 "
     "low_freq_factor=1 high_freq_factor=4",
-    "scheme=sinusoidal dim=512 base=10000 order=concat exponent=half_minus_one",
+    "scheme=sinusoidal dim=512 base=10000 order=concat exponent=half_minus_one offset=0 "
+    "min_timescale=1 table_scale=1 x_scale=one",
     "scheme=alibi num_heads=12 alibi_bias_max=8 form=symmetric",
 };
 #define N_SPECS (sizeof specs / sizeof *specs)

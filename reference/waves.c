@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Angles of coordinates and frequencies, and their sines and cosines: turns and balls. */
+#include "waves.h"
+
+#include <math.h>
+
+#define WALK_BITS 256 /* a step of the ladder loses 2 units: see POSREF_WALK_BITS */
+#define CHUNK 128
+
+struct posref_coordinate posref_coordinate_sum(double a, double b)
+{
+    double hi = a + b, v = hi - a;
+    return (struct posref_coordinate){hi, (a - (hi - v)) + (b - v)}; /* Knuth */
+}
+
+/* What theta_i / 2 pi is beside the ladder's value. */
+static enum posref_status per_turn(struct posref_ball *out, const struct posref_waves *waves,
+                                   unsigned prec_bits)
+{
+    struct posref_ball below;
+    posref_ball_set_double(out, waves->times);
+    posref_ball_pi(&below, prec_bits);
+    posref_ball_scale2(&below, &below, 1);
+    if (waves->divisor != 1) {
+        struct posref_ball divisor;
+        posref_ball_set_double(&divisor, waves->divisor);
+        posref_ball_mul(&below, &below, &divisor, prec_bits);
+    }
+    return posref_ball_div(out, out, &below, prec_bits) ? POSREF_OK : POSREF_INTERNAL;
+}
+
+static enum posref_status turns_ball(struct posref_ball *out, const struct posref_waves *waves,
+                                     int i, unsigned prec_bits)
+{
+    struct posref_ball factor;
+    if (waves->turns_per) {
+        posref_ball_set_double(out, waves->turns_per[i]);
+        return POSREF_OK;
+    }
+    enum posref_status status = posref_ladder_at(out, &waves->ladder, i, prec_bits);
+    if (status == POSREF_OK)
+        status = per_turn(&factor, waves, prec_bits);
+    if (status == POSREF_OK)
+        posref_ball_mul(out, out, &factor, prec_bits);
+    return status;
+}
+
+/* Fourier features: each turn is a double of either sign; the sign goes to the coordinate. */
+static enum posref_status prepare_features(struct posref_waves *waves)
+{
+    for (int i = 0; i < waves->block.n_sines; i++) {
+        struct posref_ball turns;
+        posref_ball_set_double(&turns, fabs(waves->turns_per[i]));
+        if (!posref_turn_from_ball(&waves->turn[i], &turns))
+            return POSREF_INTERNAL;
+    }
+    return POSREF_OK;
+}
+
+enum posref_status posref_waves_prepare(struct posref_waves *waves)
+{
+    struct posref_ball ratio, step, factor, turns;
+    const int n = waves->block.n_sines;
+    if (waves->turns_per)
+        return prepare_features(waves);
+    enum posref_status status = per_turn(&factor, waves, WALK_BITS);
+    if (status == POSREF_OK && n > 1)
+        status = posref_ladder_at(&ratio, &waves->ladder, 1, WALK_BITS);
+    for (int i = 0; i < n && status == POSREF_OK; i++) {
+        if (!posref_ladder_exact(&step, &waves->ladder, i))
+            posref_ball_mul(&step, &step, &ratio, WALK_BITS);
+        posref_ball_mul(&turns, &step, &factor, WALK_BITS);
+        status = posref_turn_from_ball(&waves->turn[i], &turns) ? POSREF_OK : POSREF_INTERNAL;
+    }
+    return status;
+}
+
+static enum posref_status coordinate_ball(struct posref_ball *out,
+                                          const struct posref_waves *waves,
+                                          const struct posref_coordinate *at, unsigned prec_bits)
+{
+    struct posref_ball lo;
+    posref_ball_set_double(out, at->hi);
+    if (at->lo != 0) {
+        posref_ball_set_double(&lo, at->lo);
+        posref_ball_add(out, out, &lo, 2200); /* exact: any two doubles fit */
+    }
+    if (!waves->log)
+        return POSREF_OK;
+    if (at->hi == 1 && at->lo == 0) {
+        posref_ball_set_int(out, 0);
+        return POSREF_OK;
+    }
+    return posref_ball_log(out, out, prec_bits) ? POSREF_OK : POSREF_INTERNAL;
+}
+
+enum posref_status posref_waves_ball(struct posref_ball *cos_out, struct posref_ball *sin_out,
+                                     const struct posref_waves *waves, int i,
+                                     const struct posref_coordinate *at, unsigned prec_bits)
+{
+    struct posref_ball turns, magnitude;
+    enum posref_status status = coordinate_ball(&turns, waves, at, prec_bits);
+    if (status == POSREF_OK && turns.sign != 0) {
+        struct posref_ball frequency;
+        status = turns_ball(&frequency, waves, i, prec_bits);
+        posref_ball_mul(&turns, &turns, &frequency, prec_bits);
+    }
+    if (status != POSREF_OK)
+        return status;
+    posref_ball_cos_sin_turns(cos_out, sin_out, &turns, prec_bits);
+    if (waves->magnitude.is_one)
+        return POSREF_OK;
+    posref_ball_set_double(&magnitude, waves->magnitude.hi);
+    posref_ball_mul(cos_out, cos_out, &magnitude, prec_bits);
+    posref_ball_mul(sin_out, sin_out, &magnitude, prec_bits);
+    return POSREF_OK;
+}
+
+/* The fast path: the coordinate is one double, and not its logarithm. Fourier features whose angle
+ * may be a whole number of 1024ths of a turn are left to the balls, which are exact there. */
+static bool is_fast(double *position, const struct posref_waves *waves, int i,
+                    const struct posref_coordinate *at)
+{
+    *position = at->hi;
+    if (at->lo != 0 || waves->log)
+        return false;
+    if (!waves->turns_per)
+        return true;
+    const double turns = waves->turns_per[i] * at->hi;
+    if (waves->turns_per[i] < 0)
+        *position = -at->hi;
+    return fabs(turns) < 0x1p40 && fabs(turns) > 0x1p-900 &&
+           (turns * 0x1p12 != floor(turns * 0x1p12) ||
+            fma(waves->turns_per[i], at->hi, -turns) != 0);
+}
+
+void posref_waves_dd(struct posref_dd *cos_out, struct posref_dd *sin_out,
+                     const struct posref_waves *waves, int i, const struct posref_coordinate *at)
+{
+    double position;
+    if (is_fast(&position, waves, i, at)) {
+        posref_turn_cos_sin_dd(cos_out, sin_out, &waves->turn[i], &waves->magnitude, position);
+        return;
+    }
+    *cos_out = *sin_out = (struct posref_dd){0, 0, HUGE_VAL};
+}
+
+struct value_ctx {
+    const struct posref_waves *waves;
+    const struct posref_coordinate *at;
+    int i;
+    bool sine;
+};
+
+static enum posref_status value_ball(struct posref_ball *out, const void *ctx, unsigned prec_bits)
+{
+    const struct value_ctx *c = ctx;
+    struct posref_ball other;
+    return c->sine ? posref_waves_ball(&other, out, c->waves, c->i, c->at, prec_bits)
+                   : posref_waves_ball(out, &other, c->waves, c->i, c->at, prec_bits);
+}
+
+static enum posref_status decide(double *out, const struct posref_waves *waves, int i,
+                                 const struct posref_coordinate *at, bool sine)
+{
+    return posref_ball_decide(out, value_ball, &(const struct value_ctx){waves, at, i, sine});
+}
+
+/* Rounded values of n <= CHUNK coordinates by the fast path; *undecided where it fails. */
+static void fast_table(double *cosines, double *sines, bool *undecided,
+                       const struct posref_waves *waves, int i,
+                       const struct posref_coordinate *at, int64_t n)
+{
+    double position[CHUNK];
+    bool usable[CHUNK];
+    for (int64_t k = 0; k < n; k++) {
+        usable[k] = is_fast(&position[k], waves, i, &at[k]);
+        if (!usable[k])
+            position[k] = 0;
+    }
+    if (waves->magnitude.is_one)
+        (void)posref_turn_cos_sin(cosines, sines, undecided, &waves->turn[i], position, (size_t)n);
+    for (int64_t k = 0; k < n && !waves->magnitude.is_one; k++) {
+        struct posref_dd c, s;
+        posref_turn_cos_sin_dd(&c, &s, &waves->turn[i], &waves->magnitude, position[k]);
+        undecided[k] = !posref_dd_round(&cosines[k], &c) || !posref_dd_round(&sines[k], &s);
+    }
+    for (int64_t k = 0; k < n; k++)
+        undecided[k] = undecided[k] || !usable[k];
+}
+
+enum posref_status posref_waves_table(double *cos_out, double *sin_out, int64_t stride,
+                                      const struct posref_waves *waves, int i,
+                                      const struct posref_coordinate *at, int64_t n)
+{
+    enum posref_status status = POSREF_OK;
+    for (int64_t first = 0; first < n && status == POSREF_OK; first += CHUNK) {
+        double cosines[CHUNK], sines[CHUNK];
+        bool undecided[CHUNK];
+        const int64_t rows = n - first < CHUNK ? n - first : CHUNK;
+        fast_table(cosines, sines, undecided, waves, i, at + first, rows);
+        for (int64_t k = 0; k < rows && status == POSREF_OK; k++) {
+            if (undecided[k])
+                status = decide(&sines[k], waves, i, &at[first + k], true);
+            if (undecided[k] && cos_out && status == POSREF_OK)
+                status = decide(&cosines[k], waves, i, &at[first + k], false);
+            sin_out[(first + k) * stride] = sines[k];
+            if (cos_out)
+                cos_out[(first + k) * stride] = cosines[k];
+        }
+    }
+    return status;
+}
+
+struct sum_ctx {
+    struct value_ctx value;
+    double x;
+    int x_scale_squared;
+};
+
+static enum posref_status sum_ball(struct posref_ball *out, const void *ctx, unsigned prec_bits)
+{
+    const struct sum_ctx *c = ctx;
+    struct posref_ball x, scale;
+    enum posref_status status = value_ball(out, &c->value, prec_bits);
+    posref_ball_set_double(&x, c->x);
+    if (c->x_scale_squared != 1 && c->x != 0) {
+        posref_ball_set_int(&scale, c->x_scale_squared);
+        if (!posref_ball_sqrt(&scale, &scale, prec_bits))
+            return POSREF_INTERNAL;
+        posref_ball_mul(&x, &x, &scale, prec_bits);
+    }
+    posref_ball_add(out, out, &x, prec_bits);
+    return status;
+}
+
+/* The fast path's sum of high parts is exact as s + e (Knuth); adding e to the low part errs by
+ * half an ulp of it, which doubling covers. */
+enum posref_status posref_waves_embed(double *y, double x, int x_scale_squared, bool sine,
+                                      const struct posref_waves *waves, int i,
+                                      const struct posref_coordinate *at,
+                                      const struct posref_dd *value)
+{
+    const struct sum_ctx ctx = {{waves, at, i, sine}, x, x_scale_squared};
+    if (fabs(x) < 0x1p1000 && x_scale_squared == 1) {
+        double s = x + value->hi, v = s - x;
+        double e = (x - (s - v)) + (value->hi - v);
+        double low = e + value->lo;
+        bool exact = value->lo == 0 || e == 0;
+        struct posref_dd sum = {s + low, 0, value->err + (exact ? 0 : 0x1p-52 * fabs(low))};
+        sum.lo = (s - sum.hi) + low;
+        if (posref_dd_round(y, &sum))
+            return POSREF_OK;
+    }
+    return posref_ball_decide(y, sum_ball, &ctx);
+}
