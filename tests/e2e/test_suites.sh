@@ -25,7 +25,7 @@ succeeds suites --format json --db "$core"
 says '.suites | map(.name) == ["smoke", "core"]'
 says '.suites[1].vectors >= 1500'
 same "$(jq -r '.suites[] | "\(.name) \(.version) \(.digest)"' "$work/out")" \
-    "$(cat "$(dirname "$0")/../../vectors/suites/digests.txt")" 'published digests'
+    "$(grep -v '^full ' "$(dirname "$0")/../../vectors/suites/digests.txt")" 'published digests'
 
 # A change is found: in the tensors, and in the JSON.
 cp "$core" "$work/flipped.db"
