@@ -23,8 +23,9 @@
      .unit = (of), .meaning = (text)}
 
 static const char *const schemes[] = {"rope", "sinusoidal", "alibi", "timestep", NULL};
-static const char *const partials[] = {"leading", NULL};
-static const char *const pairings[] = {"half", "interleaved", NULL};
+static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
+static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half", "mismatched",
+                                       NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", NULL};
 static const char *const orders[] = {"interleaved", "concat", "flipped", NULL};
@@ -42,10 +43,18 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_ROTARY_DIM] = INT("rotary_dim", rotary_dim, 2, POSREF_MAX_DIM, "channels", NULL,
                                     "rotated channels, even, at most dim; default: dim"),
     [POSREF_FIELD_PARTIAL] = CHOICE("partial", partial, partials, "leading",
-                                    "where the rotated channels lie when rotary_dim < dim"),
+                                    "where the rotated channels lie when rotary_dim < dim: the "
+                                    "first or the last; proportional: pairs over all channels, "
+                                    "of which the first partial_rotary_factor dim / 2 turn"),
+    [POSREF_FIELD_PARTIAL_ROTARY_FACTOR] =
+        REAL("partial_rotary_factor", partial_rotary_factor, 0, true, 1, "", NULL,
+             "share of the pairs that turn, rounded down to whole pairs; required by "
+             "partial=proportional"),
     [POSREF_FIELD_PAIRING] = CHOICE("pairing", pairing, pairings, "half",
-                                    "channels that one rotation mixes: half (i, i + r/2) or "
-                                    "interleaved (2i, 2i + 1)"),
+                                    "channels that one rotation mixes: half (i, i + r/2); "
+                                    "interleaved (2i, 2i + 1); interleaved_to_half reads the "
+                                    "latter and writes the former; mismatched: (2i, 2i + 1), but "
+                                    "channel k turns by angle k mod r/2, which is no rotation"),
     [POSREF_FIELD_DIRECTION] = CHOICE("direction", direction, directions, "forward",
                                       "sense of the rotation of x: by +angle or by -angle; cos "
                                       "and sin are those of +angle in both"),

@@ -3,10 +3,13 @@
  * precision. */
 #include "frequencies.h"
 
+#include "layout.h"
+
 void posref_frequencies_rope(struct posref_frequencies *out, const struct posref_spec *spec)
 {
     *out = (struct posref_frequencies){
         .spec = spec,
+        .still_from = posref_layout_pairs(spec),
         .ladder = {.base = spec->base, .num = 2, .den = spec->rotary_dim, .factor = 1,
                    .factor_num = 0, .factor_den = 1},
         .scaling = posref_scaling_def(spec->scaling),
@@ -34,6 +37,10 @@ enum posref_status posref_frequencies_at(struct posref_ball *out,
                                          unsigned prec_bits)
 {
     enum posref_status status = POSREF_INTERNAL;
+    if (of->still_from > 0 && i >= of->still_from) {
+        posref_ball_set_int(out, 0);
+        return POSREF_OK;
+    }
     for (; status == POSREF_INTERNAL && prec_bits <= POSREF_BALL_MAX_BITS; prec_bits *= 2) {
         struct posref_scaling_state state;
         status = prepare(&state, of, prec_bits);
@@ -100,6 +107,8 @@ enum posref_status posref_frequencies_walk(struct posref_turn *turns, double *th
         if (!posref_ladder_exact(&step, &of->ladder, i))
             posref_ball_mul(&step, &step, &ratio, POSREF_WALK_BITS);
         posref_ball_set(&theta, &step);
+        if (of->still_from > 0 && i >= of->still_from)
+            posref_ball_set_int(&theta, 0);
         if (!prepared || apply(&theta, of, &state, i) != POSREF_OK)
             status = posref_frequencies_at(&theta, of, i, 2 * POSREF_WALK_BITS);
         if (status == POSREF_OK)

@@ -14,6 +14,7 @@
 
 struct posref_frequencies {
     const struct posref_spec *spec;
+    int still_from; /* theta_i = 0 for i >= still_from (partial=proportional); 0: none is */
     struct posref_ladder ladder;
     const struct posref_scaling_def *scaling;
 };

@@ -19,6 +19,9 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
 /* The attention factor is not 1. */
 bool posref_judge_has_magnitude(const struct posref_spec *spec);
 
+/* The attention factor, to about 1e-14. */
+double posref_judge_magnitude(const struct posref_spec *spec);
+
 /* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
  *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + math_scale u_math
  *     + out_scale u_out + floor,

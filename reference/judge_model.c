@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How large the error of an honest float32 frequency may be: docs/tolerance.md, "Frequencies".
  * Everything here is an estimate to about 1e-14, used for limits only, never for golden values. */
+#include "frequencies.h"
 #include "judge_impl.h"
+#include "layout.h"
 
 #include <math.h>
 
@@ -70,6 +72,10 @@ static void llama3(struct judge_frequency *f, const struct posref_spec *spec)
 static void rope(struct judge_frequency *out, const struct posref_spec *spec, int i)
 {
     const double share = 2.0 * i / spec->rotary_dim;
+    if (i >= posref_layout_pairs(spec)) {
+        *out = (struct judge_frequency){.theta = 0};
+        return;
+    }
     plain(out, share * log(spec->base), i);
     if (spec->scaling == POSREF_SCALING_LINEAR) {
         out->theta /= spec->factor;
@@ -120,6 +126,17 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
         timestep(out, spec, i);
     else
         sinusoidal(out, spec, i);
+}
+
+double posref_judge_magnitude(const struct posref_spec *spec)
+{
+    struct posref_frequencies of;
+    struct posref_magnitude magnitude;
+    double rounded = 1;
+    if (!posref_judge_has_magnitude(spec))
+        return 1;
+    posref_frequencies_rope(&of, spec);
+    return posref_frequencies_magnitude(&magnitude, &rounded, &of) == POSREF_OK ? rounded : 1;
 }
 
 bool posref_judge_has_magnitude(const struct posref_spec *spec)

@@ -152,29 +152,51 @@ static enum posref_status table_units(struct judge_case *c)
         const int64_t row = k / pairs;
         const int i = (int)(k % pairs);
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row], cosine, k, sine, k);
-        unit->moves = position[row] != 0;
+        unit->moves = position[row] != 0 && f[i].theta != 0;
     }
     return status;
 }
 
-static void check_copies(struct judge_case *c, const struct posref_tensor *x, int y, int64_t n_rows)
+static enum posref_status check_copies(struct judge_case *c, const struct posref_tensor *x, int y,
+                                       int64_t n_rows)
 {
     const struct posref_tensor *got = &c->actual->item[y];
-    const int dim = c->spec->dim, rotated = c->spec->rotary_dim;
+    const int dim = c->spec->dim;
     const double *in = x->data;
-    for (int64_t row = 0; row < n_rows && c->copies_hold; row++)
-        for (int channel = rotated; channel < dim && c->copies_hold; channel++) {
-            int64_t k = row * dim + channel;
-            double value = posref_judge_value(got, k);
-            /* Bit identity, so that -0 and +0 differ; x is exact in the dtype. */
-            if (memcmp(&value, &in[k], sizeof value) == 0)
-                continue;
-            c->copies_hold = false;
-            set_element(c, &c->broken_copy, 0, y, k);
-            c->broken_copy.pair = -1;
-            c->broken_copy.position = (double)NAN;
-            c->broken_copy.scale = fabs(in[k]);
-        }
+    bool *copied = c->arena->alloc(c->arena->ctx, (size_t)dim * sizeof *copied);
+    if (!copied)
+        return posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
+    posref_layout_copied(copied, c->spec);
+    for (int64_t k = 0; k < n_rows * dim && c->copies_hold; k++) {
+        double value = posref_judge_value(got, k);
+        /* Bit identity, so that -0 and +0 differ; x is exact in the dtype. */
+        if (!copied[k % dim] || memcmp(&value, &in[k], sizeof value) == 0)
+            continue;
+        c->copies_hold = false;
+        set_element(c, &c->broken_copy, 0, y, k);
+        c->broken_copy.pair = -1;
+        c->broken_copy.position = (double)NAN;
+        c->broken_copy.scale = fabs(in[k]);
+    }
+    return POSREF_OK;
+}
+
+/* The two outputs of a pair of mismatched tables turn by different angles, so each is a unit of its
+ * own, and its error is measured against the norm of what went in. */
+static void add_mismatched(struct judge_case *c, const struct judge_frequency *f,
+                           const struct posref_layout_pair *at, const double *in,
+                           double magnitude, double position, int y, int64_t base)
+{
+    for (int which = 0; which < 2; which++) {
+        const int i = at->frequency[which];
+        const int64_t element = base + at->out[which];
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position, y, element, y, element);
+        unit->n = 1;
+        unit->is_pair = false;
+        unit->scale = magnitude * hypot(in[base + at->in[0]], in[base + at->in[1]]);
+        unit->out_scale[0] = unit->scale;
+        unit->moves = unit->position != 0 && unit->scale != 0;
+    }
 }
 
 /* y [n, dim] or [n, heads, dim]. */
@@ -183,24 +205,29 @@ static enum posref_status rotate_units(struct judge_case *c)
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
     const struct posref_tensor *x = posref_tensors_find(c->inputs, "x");
     const double *position = positions->data;
-    const int pairs = c->spec->rotary_dim / 2, y = find_tensor(c, "y");
+    const bool mismatched = c->spec->pairing == POSREF_PAIRING_MISMATCHED;
+    const int pairs = posref_layout_pairs(c->spec), y = find_tensor(c, "y");
     const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
     const int64_t heads = n_rows / positions->shape[positions->rank - 1];
+    const double magnitude = mismatched ? posref_judge_magnitude(c->spec) : 1;
     struct judge_frequency *f;
     enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
-        status = posref_judge_allocate(c, n_rows * pairs);
+        status = posref_judge_allocate(c, n_rows * pairs * (mismatched ? 2 : 1));
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
-        int64_t row = k / pairs, base = row * c->spec->dim;
-        int first, second, i = (int)(k % pairs);
-        posref_layout_rope(&first, &second, c->spec, i);
+        const int64_t row = k / pairs, base = row * c->spec->dim;
+        const int i = (int)(k % pairs);
+        struct posref_layout_pair at;
+        posref_layout_rope(&at, c->spec, i);
+        if (mismatched) {
+            add_mismatched(c, f, &at, x->data, magnitude, position[row / heads], y, base);
+            continue;
+        }
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row / heads], y,
-                                                    base + first, y, base + second);
+                                                    base + at.out[0], y, base + at.out[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
     }
-    if (status == POSREF_OK)
-        check_copies(c, x, y, n_rows);
-    return status;
+    return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;
 }
 
 enum posref_status posref_judge_units(struct judge_case *c)

@@ -2,11 +2,54 @@
 /* The layouts of pairs and the rule of slopes. */
 #include "layout.h"
 
-void posref_layout_rope(int *first, int *second, const struct posref_spec *spec, int i)
+#include <math.h>
+
+/* floor(share * width / 2), exactly: share = m 2^e with m < 2^53 and width < 2^15, so that the
+ * product is an integer of 68 bits times a power of two. */
+static int pairs_of_share(double share, int width)
 {
-    bool half = spec->pairing == POSREF_PAIRING_HALF;
-    *first = half ? i : 2 * i;
-    *second = half ? i + spec->rotary_dim / 2 : 2 * i + 1;
+    int exponent;
+    const uint64_t m = (uint64_t)ldexp(frexp(share, &exponent), 53);
+    const int shift = 53 - exponent + 1; /* share <= 1: at least 53 */
+    if (shift > 68)
+        return 0;
+    const uint64_t high = (m >> 32) * (uint64_t)width, low = (m & 0xffffffffu) * (uint64_t)width;
+    const uint64_t top = high + (low >> 32); /* product >> 32; what is cut lies below bit 53 */
+    return (int)(top >> (shift - 32));
+}
+
+int posref_layout_pairs(const struct posref_spec *spec)
+{
+    return spec->partial == POSREF_PARTIAL_PROPORTIONAL
+               ? pairs_of_share(spec->partial_rotary_factor, spec->dim)
+               : spec->rotary_dim / 2;
+}
+
+void posref_layout_rope(struct posref_layout_pair *out, const struct posref_spec *spec, int i)
+{
+    const int half = spec->rotary_dim / 2;
+    const int first = spec->partial == POSREF_PARTIAL_TRAILING ? spec->dim - spec->rotary_dim : 0;
+    const bool reads_half = spec->pairing == POSREF_PAIRING_HALF;
+    const bool writes_half = reads_half || spec->pairing == POSREF_PAIRING_INTERLEAVED_TO_HALF;
+    for (int which = 0; which < 2; which++) {
+        const int as_half = first + i + which * half, as_interleaved = first + 2 * i + which;
+        out->in[which] = reads_half ? as_half : as_interleaved;
+        out->out[which] = writes_half ? as_half : as_interleaved;
+        out->frequency[which] =
+            spec->pairing == POSREF_PAIRING_MISMATCHED ? (2 * i + which) % half : i;
+    }
+}
+
+void posref_layout_copied(bool *copied, const struct posref_spec *spec)
+{
+    const int n_pairs = posref_layout_pairs(spec);
+    for (int channel = 0; channel < spec->dim; channel++)
+        copied[channel] = true;
+    for (int i = 0; i < n_pairs; i++) {
+        struct posref_layout_pair pair;
+        posref_layout_rope(&pair, spec, i);
+        copied[pair.out[0]] = copied[pair.out[1]] = false;
+    }
 }
 
 void posref_layout_block(struct posref_block *out, const struct posref_spec *spec)

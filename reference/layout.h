@@ -6,8 +6,21 @@
 
 #include "reference.h"
 
-/* Rope: the two channels of pair i < rotary_dim / 2, as the spec's pairing has them. */
-void posref_layout_rope(int *first, int *second, const struct posref_spec *spec, int i);
+/* One pair of rope: reads channels in[0], in[1] and writes
+ *     y[out[0]] = x[in[0]] cos a - x[in[1]] sin a,    a = angle of frequency[0],
+ *     y[out[1]] = x[in[1]] cos b + x[in[0]] sin b,    b = angle of frequency[1]. */
+struct posref_layout_pair {
+    int in[2], out[2], frequency[2];
+};
+
+/* Pairs that turn: rotary_dim / 2, or the share of them that partial=proportional leaves. */
+int posref_layout_pairs(const struct posref_spec *spec);
+
+/* Rope: pair i < posref_layout_pairs, as the spec's pairing and partial have it. */
+void posref_layout_rope(struct posref_layout_pair *out, const struct posref_spec *spec, int i);
+
+/* copied[k] (k < dim) = no pair writes channel k: y is a copy of x there. */
+void posref_layout_copied(bool *copied, const struct posref_spec *spec);
 
 /* A block of channels that holds sines and cosines of one coordinate: frequency i < n_sines has its
  * sine, and its cosine when i < n_cosines; channels of no frequency are zero. */

@@ -7,21 +7,27 @@
 
 #include "frequencies.h"
 
-/* y[out1] = x[in1] cos a - sign x[in2] sin a;  y[out2] = x[in2] cos a + sign x[in1] sin a,
- * a = position[axis] * theta_frequency. */
+/* y[out[0]] = x[in[0]] cos a - sign x[in[1]] sin a,  a = position[axis] * theta_frequency[0];
+ * y[out[1]] = x[in[1]] cos b + sign x[in[0]] sin b,  b = position[axis] * theta_frequency[1]. */
 struct posref_plan_pair {
-    int in1, in2, out1, out2;
+    int in[2], out[2];
     int axis;
-    int frequency; /* index into turns */
-    int sign;      /* +1 forward, -1 inverse */
+    int frequency[2]; /* indices into turns; different ones are no rotation (mismatched tables) */
+    int sign;         /* +1 forward, -1 inverse */
+};
+
+/* Column of a table: cos and sin of position[axis] * theta_frequency. */
+struct posref_plan_column {
+    int axis, frequency;
 };
 
 struct posref_plan {
     struct posref_frequencies of;
     struct posref_magnitude magnitude; /* of every pair */
     double attention_factor;           /* the magnitude, correctly rounded */
-    int n_pairs, n_frequencies, n_axes, dim;
-    struct posref_plan_pair *pair; /* [n_pairs] */
+    int n_pairs, n_columns, n_frequencies, n_axes, dim;
+    struct posref_plan_pair *pair;     /* [n_pairs] */
+    struct posref_plan_column *column; /* [n_columns] */
     struct posref_turn *turn;      /* [n_frequencies] */
     double *inv_freq;              /* [n_frequencies], correctly rounded */
     bool *copied;                  /* [dim]: y is a copy of x in this channel */

@@ -53,8 +53,10 @@ struct posref_arena {
 
 enum posref_scheme { POSREF_SCHEME_ROPE, POSREF_SCHEME_SINUSOIDAL, POSREF_SCHEME_ALIBI,
                      POSREF_SCHEME_TIMESTEP, POSREF_N_SCHEMES };
-enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED };
-enum posref_partial { POSREF_PARTIAL_LEADING };
+enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED,
+                      POSREF_PAIRING_INTERLEAVED_TO_HALF, POSREF_PAIRING_MISMATCHED };
+enum posref_partial { POSREF_PARTIAL_LEADING, POSREF_PARTIAL_TRAILING,
+                      POSREF_PARTIAL_PROPORTIONAL };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
 enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
                       POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
@@ -71,6 +73,7 @@ enum posref_field {
     POSREF_FIELD_BASE,
     POSREF_FIELD_ROTARY_DIM,
     POSREF_FIELD_PARTIAL,
+    POSREF_FIELD_PARTIAL_ROTARY_FACTOR,
     POSREF_FIELD_PAIRING,
     POSREF_FIELD_DIRECTION,
     POSREF_FIELD_SCALING,
@@ -123,6 +126,7 @@ struct posref_spec {
     double base;
     int rotary_dim;
     int partial;
+    double partial_rotary_factor;
     int pairing;
     int direction;
     int scaling;

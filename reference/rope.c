@@ -7,15 +7,46 @@
  * pairing says which channels a pair is; direction=inverse turns x by -a. */
 #include "plan.h"
 
+#include "layout.h"
+
 static const struct posref_field_use fields[] = {
     {POSREF_FIELD_DIM, POSREF_NEED_REQUIRED},       {POSREF_FIELD_BASE, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_ROTARY_DIM, POSREF_NEED_OPTIONAL}, {POSREF_FIELD_PARTIAL, POSREF_NEED_DEFAULT},
+    {POSREF_FIELD_PARTIAL_ROTARY_FACTOR, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_PAIRING, POSREF_NEED_DEFAULT},    {POSREF_FIELD_DIRECTION, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
 
 static const struct posref_input_use inputs[] = {{"positions", ""}, {"x", "n,[*],dim"},
                                                  {NULL, NULL}};
+
+/* Gemma 4's proportional form: pairs over the whole head, of which the first few turn. */
+static enum posref_status check_partial(const struct posref_spec *spec, struct posref_error *err)
+{
+    const bool share = spec->given[POSREF_FIELD_PARTIAL_ROTARY_FACTOR];
+    if (spec->partial != POSREF_PARTIAL_PROPORTIONAL)
+        return share ? posref_fail(err, POSREF_BAD_INPUT, "partial_rotary_factor",
+                                   "only partial=proportional takes it; else give rotary_dim")
+                     : POSREF_OK;
+    if (!share)
+        return posref_fail(err, POSREF_BAD_INPUT, "partial_rotary_factor",
+                           "is required by partial=proportional");
+    if (posref_layout_pairs(spec) == 0)
+        return posref_fail(err, POSREF_BAD_INPUT, "partial_rotary_factor",
+                           "%.15g of dim=%d leaves no pair that turns",
+                           spec->partial_rotary_factor, spec->dim);
+    if (spec->rotary_dim != spec->dim)
+        return posref_fail(err, POSREF_BAD_INPUT, "rotary_dim",
+                           "partial=proportional pairs all dim=%d channels; leave it out",
+                           spec->dim);
+    if (spec->pairing != POSREF_PAIRING_HALF && spec->pairing != POSREF_PAIRING_INTERLEAVED)
+        return posref_fail(err, POSREF_BAD_INPUT, "pairing",
+                           "partial=proportional needs half or interleaved");
+    if (spec->scaling != POSREF_SCALING_NONE && spec->scaling != POSREF_SCALING_LINEAR)
+        return posref_fail(err, POSREF_BAD_INPUT, "scaling",
+                           "partial=proportional is defined with none and linear alone");
+    return POSREF_OK;
+}
 
 static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
 {
@@ -31,7 +62,7 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     if (spec->rotary_dim > spec->dim)
         return posref_fail(err, POSREF_BAD_INPUT, "rotary_dim", "must be at most dim=%d, got %d",
                            spec->dim, spec->rotary_dim);
-    return POSREF_OK;
+    return check_partial(spec, err);
 }
 
 static enum posref_status frequencies(struct posref_job *job, const struct posref_plan *plan)
@@ -52,7 +83,7 @@ static enum posref_status frequencies(struct posref_job *job, const struct posre
 static enum posref_status table(struct posref_job *job, const struct posref_plan *plan,
                                 const struct posref_positions *positions)
 {
-    const int64_t n = positions->n, width = plan->n_pairs;
+    const int64_t n = positions->n, width = plan->n_columns;
     double *cosines, *sines;
     enum posref_status status = posref_job_output(&cosines, job, "cos", 2,
                                                   (const int64_t[]){n, width});
@@ -62,12 +93,12 @@ static enum posref_status table(struct posref_job *job, const struct posref_plan
         return status;
     for (int64_t row = 0; row < n; row += POSREF_TABLE_ROWS) {
         const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
-        for (int i = 0; i < plan->n_pairs && status == POSREF_OK; i++) {
-            const struct posref_plan_pair *pair = &plan->pair[i];
+        for (int i = 0; i < plan->n_columns && status == POSREF_OK; i++) {
+            const struct posref_plan_column *column = &plan->column[i];
             status = posref_frequencies_table(cosines + row * width + i, sines + row * width + i,
-                                              width, &plan->of, pair->frequency,
-                                              &plan->turn[pair->frequency], &plan->magnitude,
-                                              positions->value + pair->axis * n + row, rows);
+                                              width, &plan->of, column->frequency,
+                                              &plan->turn[column->frequency], &plan->magnitude,
+                                              positions->value + column->axis * n + row, rows);
         }
     }
     return status;

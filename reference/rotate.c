@@ -39,37 +39,57 @@ static enum posref_status element(double *y, const struct posref_dd *fast,
     return status;
 }
 
+/* Cosine and (signed) sine of the two angles of a pair: the same twice, but for mismatched ones. */
+struct pair_turns {
+    struct posref_dd cosine[2], sine[2];
+};
+
 static enum posref_status rotate_pair(double *y, const double *x,
                                       const struct posref_plan *plan,
                                       const struct posref_plan_pair *pair,
-                                      const struct posref_dd *cosine, const struct posref_dd *sine,
-                                      double position)
+                                      const struct pair_turns *turns, double position)
 {
-    struct posref_dd y1, y2;
-    double x1 = x[pair->in1], x2 = x[pair->in2];
-    posref_dd_rotate(&y1, &y2, cosine, sine, x1, x2);
-    struct element_ctx ctx = {&plan->of, pair->frequency, position, x1, -(pair->sign * x2)};
-    struct posref_dd unsigned_sine = {pair->sign * sine->hi, pair->sign * sine->lo, sine->err};
-    enum posref_status status = element(&y[pair->out1], &y1, &ctx, cosine, &unsigned_sine);
-    if (status != POSREF_OK)
-        return status;
-    ctx.with_cos = x2;
-    ctx.with_sin = pair->sign * x1;
-    return element(&y[pair->out2], &y2, &ctx, cosine, &unsigned_sine);
+    struct posref_dd fast[2], other;
+    const double x1 = x[pair->in[0]], x2 = x[pair->in[1]];
+    posref_dd_rotate(&fast[0], &fast[1], &turns->cosine[0], &turns->sine[0], x1, x2);
+    if (pair->frequency[1] != pair->frequency[0])
+        posref_dd_rotate(&other, &fast[1], &turns->cosine[1], &turns->sine[1], x1, x2);
+    for (int which = 0; which < 2; which++) {
+        struct element_ctx ctx = {.of = &plan->of, .frequency = pair->frequency[which],
+                                  .position = position, .with_cos = which ? x2 : x1,
+                                  .with_sin = which ? pair->sign * x1 : -(pair->sign * x2)};
+        struct posref_dd sine = turns->sine[which];
+        sine.hi *= pair->sign;
+        enum posref_status status = element(&y[pair->out[which]], &fast[which], &ctx,
+                                            &turns->cosine[which], &sine);
+        if (status != POSREF_OK)
+            return status;
+    }
+    return POSREF_OK;
+}
+
+static void turn_pair(struct pair_turns *turns, int which, const struct posref_plan *plan,
+                      const struct posref_plan_pair *pair, double position)
+{
+    posref_turn_cos_sin_dd(&turns->cosine[which], &turns->sine[which],
+                           &plan->turn[pair->frequency[which]], &plan->magnitude, position);
+    turns->sine[which].hi *= pair->sign;
+    turns->sine[which].lo *= pair->sign;
 }
 
 static enum posref_status rotate_at(double *y, const double *x, int64_t heads,
                                     const struct posref_plan *plan,
                                     const struct posref_plan_pair *pair, double position)
 {
-    struct posref_dd cosine, sine;
-    posref_turn_cos_sin_dd(&cosine, &sine, &plan->turn[pair->frequency], &plan->magnitude,
-                           position);
-    sine.hi *= pair->sign;
-    sine.lo *= pair->sign;
+    struct pair_turns turns;
+    turn_pair(&turns, 0, plan, pair, position);
+    turns.cosine[1] = turns.cosine[0];
+    turns.sine[1] = turns.sine[0];
+    if (pair->frequency[1] != pair->frequency[0])
+        turn_pair(&turns, 1, plan, pair, position);
     for (int64_t head = 0; head < heads; head++) {
         enum posref_status status = rotate_pair(y + head * plan->dim, x + head * plan->dim, plan,
-                                                pair, &cosine, &sine, position);
+                                                pair, &turns, position);
         if (status != POSREF_OK)
             return status;
     }

@@ -353,6 +353,24 @@ static bool plain_sinusoidal(const struct posref_plugin_call *call)
     return !variant;
 }
 
+/* The key whose value is not known here, or NULL. Keys that other schemes lack are not looked at. */
+static const char *unknown_rope(const char *spec)
+{
+    static const char *const known[][6] = {
+        {"pairing", "half", "interleaved"},
+        {"partial", "leading"},
+        {"scaling", "none", "linear", "ntk", "yarn", "llama3"},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        bool found = !posref_plugin_is(spec, "scheme", "rope");
+        for (int v = 1; v < 6 && known[k][v]; v++)
+            found = found || posref_plugin_is(spec, known[k][0], known[k][v]);
+        if (!found)
+            return known[k][0];
+    }
+    return NULL;
+}
+
 static int32_t supports(void *state, const struct posref_plugin_call *call, char *why,
                         size_t why_size)
 {
@@ -366,6 +384,11 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
         scheme = scheme || posref_plugin_is(call->spec, "scheme", schemes[k]);
     if (posref_plugin_is(call->spec, "scheme", "sinusoidal") && !plain_sinusoidal(call)) {
         snprintf(why, why_size, "this variant of sinusoidal is not implemented");
+        return POSREF_PLUGIN_UNSUPPORTED;
+    }
+    const char *unknown = op && scheme ? unknown_rope(call->spec) : NULL;
+    if (unknown) {
+        snprintf(why, why_size, "this %s is not implemented", unknown);
         return POSREF_PLUGIN_UNSUPPORTED;
     }
     if (op && scheme)

@@ -270,6 +270,8 @@ static int32_t read_rope(struct rope *rope, const struct ggml *g, const char *sp
     bool half = is(spec, "pairing", "half");
     if (!half && !is(spec, "pairing", "interleaved"))
         return decline(why, why_size, "no such pairing in ggml");
+    if (!is(spec, "partial", "leading"))
+        return decline(why, why_size, "ggml rotates the first channels only");
     *rope = (struct rope){.dim = (int)number(spec, "dim", "0"), .n_dims = (int)r,
                           .mode = half != g->is_swapped ? MODE_NEOX : MODE_NORMAL,
                           .base = number(spec, "base", "10000"), .freq_scale = 1,

@@ -72,7 +72,8 @@ static int32_t mutant_supports(void *state, const struct posref_plugin_call *cal
     const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
     (void)state;
     if (posref_plugin_word_is(call->op, "rotate") && posref_plugin_is(call->spec, "scaling", "none")
-        && posref_plugin_is(call->spec, "pairing", "half") && x &&
+        && posref_plugin_is(call->spec, "pairing", "half") &&
+        posref_plugin_is(call->spec, "partial", "leading") && x &&
         (x->dtype == POSREF_PLUGIN_F64 || x->dtype == POSREF_PLUGIN_F32))
         return POSREF_PLUGIN_OK;
     snprintf(why, why_size, "only plain rope of half pairing");

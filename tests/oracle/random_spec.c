@@ -120,6 +120,20 @@ static void add_scaling(struct request *r, struct dice *d, int64_t rotary_dim)
     }
 }
 
+/* Shares of whole pairs (n / pairs, often just below a whole number as a double) and others. */
+static void add_proportional(struct request *r, struct dice *d, int64_t dim)
+{
+    double pairs = (double)(dim / 2), n = 1 + (double)dice_below(d, dim / 2);
+    request_add(r, "partial=proportional");
+    request_add(r, "pairing=%s", dice_below(d, 2) ? "half" : "interleaved");
+    request_add(r, "partial_rotary_factor=%.17g",
+                dice_below(d, 2) ? n / pairs : fmin(1, dice_real(d, 1 / pairs, 1)));
+    if (dice_below(d, 2)) {
+        request_add(r, "scaling=linear");
+        request_add(r, "factor=%.17g", pick_factor(d));
+    }
+}
+
 static void random_rope(struct request *r, struct oracle_case *c, struct dice *d)
 {
     static const int dims[] = {2, 4, 6, 8, 16, 24, 64, 80, 96, 128};
@@ -130,10 +144,17 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
     request_add(r, "base=%.17g", pick_base(d));
     if (rotary_dim != dim)
         request_add(r, "rotary_dim=%lld", (long long)rotary_dim);
-    request_add(r, "pairing=%s", dice_below(d, 2) ? "half" : "interleaved");
     if (dice_below(d, 3) == 0)
         request_add(r, "direction=inverse");
-    add_scaling(r, d, rotary_dim);
+    if (rotary_dim == dim && dice_below(d, 6) == 0) {
+        add_proportional(r, d, dim);
+    } else {
+        static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half",
+                                               "mismatched"};
+        request_add(r, "pairing=%s", PICK(d, pairings));
+        request_add(r, "partial=%s", dice_below(d, 3) ? "leading" : "trailing");
+        add_scaling(r, d, rotary_dim);
+    }
     add_positions(r, c, d, "positions", n);
     int64_t shape[2] = {n, dim};
     if (dice_below(d, 4))

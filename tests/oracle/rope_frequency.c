@@ -117,14 +117,38 @@ static bool settle_pair(struct rope_frequencies *f, struct oracle_case *c, int64
     return ok || oracle_fail(c, "pair %lld: its band is not decided", (long long)i);
 }
 
+/* partial=proportional: the first floor(partial_rotary_factor dim / 2) pairs turn. */
+static bool read_share(struct rope_frequencies *f, struct oracle_case *c)
+{
+    fmpq_t share;
+    fmpz_t whole;
+    double given = oracle_real(c, "partial_rotary_factor");
+    if (!(given > 0 && given <= 1) || f->r != oracle_int(c, "dim") ||
+        (f->scaling != ROPE_NONE && f->scaling != ROPE_LINEAR))
+        return oracle_fail(c, "proportional: factor, rotary_dim or scaling out of range");
+    fmpq_init(share);
+    fmpz_init(whole);
+    oracle_fmpq_set_double(share, given);
+    fmpq_mul_si(share, share, f->r);
+    fmpq_div_2exp(share, share, 1);
+    fmpz_fdiv_q(whole, fmpq_numref(share), fmpq_denref(share));
+    f->n_turning = fmpz_get_si(whole);
+    fmpq_clear(share);
+    fmpz_clear(whole);
+    return true;
+}
+
 bool rope_frequencies_init(struct rope_frequencies *f, struct oracle_case *c)
 {
     memset(f, 0, sizeof *f);
     fmpq_init(f->low.value);
     fmpq_init(f->high.value);
     f->r = oracle_int(c, "rotary_dim");
+    f->n_turning = f->r / 2;
     f->base = oracle_real(c, "base");
     if (!read_scaling(f, c))
+        return false;
+    if (oracle_is(c, "partial", "proportional") && !read_share(f, c))
         return false;
     read_magnitude(f, c);
     if (f->r < 2 || f->r % 2 || !(f->base > 1) || !isfinite(f->base))
@@ -238,7 +262,9 @@ void rope_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slon
         return;
     }
     slong bits = prec + 64;
-    if (f->scaling == ROPE_NTK) {
+    if (i >= f->n_turning) {
+        arb_zero(out);
+    } else if (f->scaling == ROPE_NTK) {
         ntk_frequency(out, f, i, bits);
     } else if (pair->rational && pair->power.rational) {
         fmpq_t w;

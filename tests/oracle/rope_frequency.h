@@ -25,6 +25,7 @@ struct rope_pair {
 struct rope_frequencies {
     enum rope_scaling scaling;
     int64_t r, n_pairs;
+    int64_t n_turning;              /* the frequencies from here on are 0 */
     double base, factor, original_length;
     double low_freq, high_freq;     /* llama3 */
     struct rope_end low, high;      /* yarn; equal_ends: high is low + 1/1000 */

@@ -3,19 +3,29 @@
  *
  *   y1 = x1 c - x2 s,  y2 = x2 c + x1 s,  c = af cos(p w_i),  s = af sin(p w_i)
  *
- * direction inverse: s is negated. Half: channels (i, i + R/2); interleaved: (2i, 2i + 1), inside
- * the first R channels; the others are copied. For p != 0 the angle is not 0 and c, s are not
- * rational, so no output ties; at p = 0 everything is exact and Arb's radius is 0. */
+ * direction inverse: s is negated. pairing, inside the R rotated channels:
+ *   half                 reads and writes channels i, i + R/2
+ *   interleaved          reads and writes channels 2i, 2i + 1
+ *   interleaved_to_half  reads 2i, 2i + 1 and writes i, i + R/2 (DeepSeek-V3 in Hugging Face)
+ *   mismatched           reads and writes 2i, 2i + 1; channel k takes c and s of pair k mod R/2
+ *                        (V-JEPA 2: the table is tiled, the channels are interleaved)
+ * partial: the rotated channels are the first R (leading) or the last (trailing); proportional:
+ * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
+ * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
+ * everything is exact and Arb's radius is 0. */
 #include "rope_frequency.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct rope {
     struct oracle_tally *tally;
     struct oracle_case *c;
     struct rope_frequencies f;
     int64_t dim, n_positions, n_heads;
-    bool half, inverse;
+    bool reads_half, writes_half, mismatched, inverse;
+    int64_t first; /* rotated channel */
+    bool *written; /* [dim] */
     struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
     int64_t position, pair; /* the unit at hand */
     arb_t c_arb, s_arb, one, two;
@@ -68,17 +78,40 @@ static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool m
     return oracle_judge(r->tally, r->c, r->y, at, r->one, prec);
 }
 
-static bool judge_pair(struct rope *r, slong prec)
+/* Member `which` of pair i: the channel. */
+static int64_t member(const struct rope *r, bool half, int64_t i, int which)
+{
+    return r->first + (half ? i + which * r->f.n_pairs : 2 * i + which);
+}
+
+/* Output `which` of pair i, turned by c_arb and s_arb. */
+static bool judge_output(struct rope *r, int64_t i, int which, slong prec)
 {
     bool done = true;
-    int64_t i = r->pair;
-    int64_t first = r->half ? i : 2 * i, second = r->half ? i + r->f.n_pairs : 2 * i + 1;
+    int64_t out = member(r, r->writes_half, i, which);
+    r->written[out] = true;
     for (int64_t h = 0; h < r->n_heads; h++) {
         int64_t row = (r->position * r->n_heads + h) * r->dim;
-        double x1 = r->x->data[row + first], x2 = r->x->data[row + second];
-        done &= judge_channel(r, row + first, x1, x2, !r->inverse, prec);
-        done &= judge_channel(r, row + second, x2, x1, r->inverse, prec);
+        double x1 = r->x->data[row + member(r, r->reads_half, i, 0)];
+        double x2 = r->x->data[row + member(r, r->reads_half, i, 1)];
+        done &= which ? judge_channel(r, row + out, x2, x1, r->inverse, prec)
+                      : judge_channel(r, row + out, x1, x2, !r->inverse, prec);
     }
+    return done;
+}
+
+/* The outputs that turn by the angle of r->pair. */
+static bool judge_turned(struct rope *r, slong prec)
+{
+    bool done = true;
+    if (r->pair >= r->f.n_turning)
+        return true;
+    for (int which = 0; which < 2 && !r->mismatched; which++)
+        done &= judge_output(r, r->pair, which, prec);
+    if (!r->mismatched)
+        return done;
+    for (int64_t k = r->pair; k < r->f.r; k += r->f.n_pairs)
+        done &= judge_output(r, k / 2, (int)(k % 2), prec);
     return done;
 }
 
@@ -99,16 +132,17 @@ static bool table_unit(void *ctx, slong prec)
     if (r->sin)
         done &= oracle_judge(r->tally, r->c, r->sin, at, r->s_arb, prec);
     if (r->y)
-        done &= judge_pair(r, prec);
+        done &= judge_turned(r, prec);
     return done;
 }
 
 static void judge_copied(struct rope *r)
 {
     for (int64_t row = 0; r->y && row < r->n_positions * r->n_heads; row++)
-        for (int64_t k = r->f.r; k < r->dim; k++)
-            oracle_judge_copy(r->tally, r->c, r->y, row * r->dim + k,
-                              r->x->data[row * r->dim + k]);
+        for (int64_t k = 0; k < r->dim; k++)
+            if (!r->written[k])
+                oracle_judge_copy(r->tally, r->c, r->y, row * r->dim + k,
+                                  r->x->data[row * r->dim + k]);
 }
 
 static bool check_shapes(struct rope *r)
@@ -130,18 +164,37 @@ static bool check_shapes(struct rope *r)
            (!r->y || (oracle_shaped(c, r->x, rank, shape) && oracle_shaped(c, r->y, rank, shape)));
 }
 
-static bool read_case(struct rope *r)
+static bool read_layout(struct rope *r)
 {
     struct oracle_case *c = r->c;
+    bool to_half = oracle_is(c, "pairing", "interleaved_to_half");
+    bool trailing = oracle_is(c, "partial", "trailing");
+    bool proportional = oracle_is(c, "partial", "proportional");
     r->dim = oracle_int(c, "dim");
-    r->half = oracle_is(c, "pairing", "half");
+    r->reads_half = oracle_is(c, "pairing", "half");
+    r->writes_half = r->reads_half || to_half;
+    r->mismatched = oracle_is(c, "pairing", "mismatched");
     r->inverse = oracle_is(c, "direction", "inverse");
-    if (!r->half && !oracle_is(c, "pairing", "interleaved"))
+    if (!r->writes_half && !r->mismatched && !oracle_is(c, "pairing", "interleaved"))
         return oracle_fail(c, "pairing: the oracle has no formula for it");
     if (!r->inverse && !oracle_is(c, "direction", "forward"))
         return oracle_fail(c, "direction: the oracle has no formula for it");
-    if (!oracle_is(c, "partial", "leading"))
+    if (!trailing && !proportional && !oracle_is(c, "partial", "leading"))
         return oracle_fail(c, "partial: the oracle has no formula for it");
+    if (proportional && (to_half || r->mismatched))
+        return oracle_fail(c, "proportional with this pairing is not defined");
+    r->first = trailing ? r->dim - r->f.r : 0;
+    if (r->dim < 2 || r->dim > 1 << 20 || r->first < 0 || r->f.r > r->dim)
+        return oracle_fail(c, "dim or rotary_dim out of range");
+    r->written = calloc((size_t)r->dim, sizeof *r->written);
+    return r->written || oracle_fail(c, "no memory");
+}
+
+static bool read_case(struct rope *r)
+{
+    struct oracle_case *c = r->c;
+    if (!read_layout(r))
+        return false;
     r->positions = oracle_input(c, "positions");
     r->x = oracle_input(c, "x");
     r->inv_freq = oracle_output(c, "inv_freq");
@@ -171,6 +224,7 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
         judge_copied(&r);
     }
     rope_frequencies_clear(&r.f);
+    free(r.written);
     arb_clear(r.c_arb);
     arb_clear(r.s_arb);
     arb_clear(r.one);

@@ -231,38 +231,57 @@ static void spoil(double *y, const double *x, const struct posref_spec *spec, in
         y[n * row / 2] = 0;
 }
 
+/* Cosine and signed sine of pair i, with the factor. */
+static void table_entry(double *c, double *s, const struct posref_spec *spec, double p, int i,
+                        double factor, enum arithmetic arithmetic, enum kernel_fault fault)
+{
+    cos_sin(c, s, angle_of(spec, p, i, arithmetic, fault), arithmetic, fault);
+    if (arithmetic == ARITHMETIC_DOUBLE) {
+        *c *= factor;
+        *s *= factor;
+    } else {
+        *c = (double)((float)*c * (float)factor);
+        *s = (double)((float)*s * (float)factor);
+    }
+    if (fault == FAULT_TABLE_BF16) {
+        *c = as(*c, POSREF_BF16);
+        *s = as(*s, POSREF_BF16);
+    }
+    if ((spec->direction == POSREF_DIRECTION_INVERSE) != (fault == FAULT_REVERSED))
+        *s = -*s;
+}
+
 void kernel_rotate(double *y, const struct posref_spec *spec, const double *x,
                    const double *positions, int64_t n, int64_t heads, enum posref_dtype dtype,
                    enum arithmetic arithmetic, enum kernel_fault fault)
 {
     const int r = spec->rotary_dim;
+    const int first = spec->partial == POSREF_PARTIAL_TRAILING ? spec->dim - r : 0;
+    const int turning = spec->partial == POSREF_PARTIAL_PROPORTIONAL
+                            ? (int)floor(spec->partial_rotary_factor * spec->dim / 2) : r / 2;
     bool half = (spec->pairing == POSREF_PAIRING_HALF) != (fault == FAULT_SWAPPED_LAYOUT);
+    bool to_half = half || spec->pairing == POSREF_PAIRING_INTERLEAVED_TO_HALF;
     double factor = magnitude(spec);
     if (arithmetic != ARITHMETIC_DOUBLE)
         factor = (double)(float)factor;
     for (int64_t k = 0; k < n * heads; k++) {
         const double *in = x + k * spec->dim;
         double *out = y + k * spec->dim, p = position_of(positions[k / heads], fault);
-        for (int channel = r; channel < spec->dim; channel++)
+        for (int channel = 0; channel < spec->dim; channel++)
             out[channel] = in[channel];
-        for (int i = 0; i < r / 2; i++) {
-            double c, s;
-            int a = half ? i : 2 * i, b = half ? i + r / 2 : 2 * i + 1;
-            cos_sin(&c, &s, angle_of(spec, p, i, arithmetic, fault), arithmetic, fault);
-            if (arithmetic == ARITHMETIC_DOUBLE) {
-                c *= factor;
-                s *= factor;
-            } else {
-                c = (double)((float)c * (float)factor);
-                s = (double)((float)s * (float)factor);
+        for (int i = 0; i < turning; i++) {
+            double c, s, y1, y2, other;
+            int a = first + (half ? i : 2 * i), b = first + (half ? i + r / 2 : 2 * i + 1);
+            const bool mismatched = spec->pairing == POSREF_PAIRING_MISMATCHED;
+            table_entry(&c, &s, spec, p, mismatched ? 2 * i % (r / 2) : i, factor, arithmetic,
+                        fault);
+            rotate_pair(&y1, &y2, in[a], in[b], c, s, dtype, arithmetic, fault);
+            if (mismatched) {
+                table_entry(&c, &s, spec, p, (2 * i + 1) % (r / 2), factor, arithmetic, fault);
+                rotate_pair(&other, &y2, in[a], in[b], c, s, dtype, arithmetic, fault);
             }
-            if (fault == FAULT_TABLE_BF16) {
-                c = as(c, POSREF_BF16);
-                s = as(s, POSREF_BF16);
-            }
-            if ((spec->direction == POSREF_DIRECTION_INVERSE) != (fault == FAULT_REVERSED))
-                s = -s;
-            rotate_pair(&out[a], &out[b], in[a], in[b], c, s, dtype, arithmetic, fault);
+            out[first + (to_half ? i : 2 * i)] = y1;
+            out[first + (to_half ? i + r / 2 : 2 * i + 1)] = y2;
         }
     }
     spoil(y, x, spec, n, heads, fault);

@@ -37,6 +37,11 @@ static const char *const specs[] = {
     "original_max_position_embeddings=8192",
     "scheme=rope dim=128 base=500000 scaling=llama3 factor=16 low_freq_factor=1 "
     "high_freq_factor=1 original_max_position_embeddings=8192",
+    "scheme=rope dim=64 base=10000 pairing=interleaved_to_half",
+    "scheme=rope dim=64 base=10000 rotary_dim=48 partial=trailing pairing=interleaved",
+    "scheme=rope dim=20 base=10000 pairing=mismatched",
+    "scheme=rope dim=80 base=10000 rotary_dim=52 pairing=mismatched direction=inverse",
+    "scheme=rope dim=96 base=1000000 partial=proportional partial_rotary_factor=0.25",
 };
 #define N_SPECS (sizeof specs / sizeof *specs)
 
@@ -200,6 +205,53 @@ START_TEST(grades_tell_arithmetics_apart)
 }
 END_TEST
 
+/* A kernel that computes another spec, honestly, in float32. */
+static const struct {
+    const char *right, *wrong;
+} other_specs[] = {
+    {"dim=64 pairing=interleaved_to_half", "dim=64 pairing=interleaved"},
+    {"dim=64 pairing=interleaved_to_half", "dim=64 pairing=half"},
+    {"dim=64 pairing=mismatched", "dim=64 pairing=interleaved"},
+    {"dim=64 pairing=interleaved", "dim=64 pairing=mismatched"},
+    {"dim=64 rotary_dim=32 partial=trailing", "dim=64 rotary_dim=32"},
+    {"dim=64 rotary_dim=32", "dim=64 rotary_dim=32 partial=trailing"},
+    {"dim=96 partial=proportional partial_rotary_factor=0.25", "dim=96 rotary_dim=24"},
+    {"dim=96 partial=proportional partial_rotary_factor=0.25", "dim=96"},
+    {"dim=96 partial=proportional partial_rotary_factor=0.25",
+     "dim=96 partial=proportional partial_rotary_factor=0.2709"},
+};
+
+START_TEST(other_specs_fail)
+{
+    for (size_t k = 0; k < sizeof other_specs / sizeof *other_specs; k++)
+        for (size_t set = 0; set < 4; set++) {
+            struct fixture right, wrong;
+            set_up(&right, other_specs[k].right, position_sets[set]);
+            set_up(&wrong, other_specs[k].wrong, position_sets[set]);
+            for (int d = 1; d < 4; d++) {
+                struct posref_error err = {"", ""};
+                struct posref_judgement out;
+                struct posref_tensors actual = {.n = 1};
+                const struct posref_tensor *want = &right.golden.item[0];
+                double *y = right.arena.alloc(right.arena.ctx, (size_t)posref_tensor_count(want) *
+                                                                   sizeof *y);
+                kernel_rotate(y, &wrong.spec, right.x, right.positions, 8, HEADS, dtypes[d],
+                              ARITHMETIC_FLOAT32, FAULT_NONE);
+                actual.item[0] = packed(&right, want, y, dtypes[d]);
+                ck_assert_int_eq(posref_judge(&out, &right.spec, POSREF_OP_ROTATE, &right.in,
+                                              &right.golden, &actual, dtypes[d],
+                                              posref_grade_default(dtypes[d]), &right.arena, &err),
+                                 POSREF_OK);
+                ck_assert_msg(!out.pass, "%s passes for %s, positions %zu, %s",
+                              other_specs[k].wrong, other_specs[k].right, set,
+                              posref_dtype_name(dtypes[d]));
+            }
+            posref_heap_free(right.heap);
+            posref_heap_free(wrong.heap);
+        }
+}
+END_TEST
+
 /* Kill table: for each fault, in each dtype, how many of the position sets of dim 128 catch it at
  * the default gate (16-bit also at gate fast, which asks for float32 tables). */
 START_TEST(seeded_faults_are_killed)
@@ -244,6 +296,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, honest_kernels_are_not_accused);
     tcase_add_test(tests, grades_tell_arithmetics_apart);
+    tcase_add_test(tests, other_specs_fail);
     tcase_add_test(tests, seeded_faults_are_killed);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
