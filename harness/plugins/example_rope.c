@@ -353,7 +353,7 @@ static bool plain_sinusoidal(const struct posref_plugin_call *call)
     return !variant;
 }
 
-/* The key whose value is not known here, or NULL. Keys that other schemes lack are not looked at. */
+/* The key whose value is not known here, or NULL. For rope alone. */
 static const char *unknown_rope(const char *spec)
 {
     static const char *const known[][6] = {
