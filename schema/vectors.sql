@@ -2,7 +2,7 @@
 -- The database of golden vectors. Written once by `posref generate` (a temporary file, then a
 -- rename), read-only and immutable for everyone else. docs/formats.md explains the content.
 PRAGMA application_id = 1886352230; -- "posf"
-PRAGMA user_version = 1;            -- the version of this schema
+PRAGMA user_version = 2;            -- the version of this schema
 
 CREATE TABLE suite (
     rank        INTEGER PRIMARY KEY,  -- 0 is the smallest; a suite holds every suite before it
@@ -20,8 +20,15 @@ CREATE TABLE vector (
     spec    TEXT NOT NULL,            -- key=value text, every field
     flags   TEXT NOT NULL,            -- sorted, separated by spaces
     source  TEXT NOT NULL,
-    sha256  TEXT NOT NULL             -- of its canonical text
+    sha256  TEXT NOT NULL,            -- of its canonical text
+    summary TEXT NOT NULL             -- what lists show of it, as JSON, ready to send
 ) STRICT;
+
+-- Ids that were in use once, and the vector that says now what they said.
+CREATE TABLE retired (
+    id        TEXT PRIMARY KEY,
+    successor TEXT NOT NULL REFERENCES vector (id)
+) STRICT, WITHOUT ROWID;
 
 -- What filters ask for: every spec field with a value, each flag (key "flag") and the op.
 CREATE TABLE attribute (

@@ -143,6 +143,16 @@ void posref_connections_end(struct posref_connections *all, struct posref_connec
     pthread_mutex_unlock(&all->lock);
 }
 
+void posref_connections_extend(struct posref_connections *all, struct posref_connection *one,
+                               int64_t ms)
+{
+    if (!one)
+        return;
+    pthread_mutex_lock(&all->lock);
+    one->since_ms += ms;
+    pthread_mutex_unlock(&all->lock);
+}
+
 void posref_connections_linger(struct posref_connections *all, struct posref_connection *one)
 {
     if (!one)

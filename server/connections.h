@@ -56,6 +56,10 @@ void posref_connections_remove(struct posref_connections *all, struct posref_con
 void posref_connections_begin(struct posref_connections *all, struct posref_connection *one);
 void posref_connections_end(struct posref_connections *all, struct posref_connection *one);
 
+/* Gives the present request more time: its answer is long. NULL is fine. */
+void posref_connections_extend(struct posref_connections *all, struct posref_connection *one,
+                               int64_t ms);
+
 /* To be called before an answer that comes before the end of the request. NULL is fine. */
 void posref_connections_linger(struct posref_connections *all, struct posref_connection *one);
 

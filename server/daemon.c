@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LEAST_BYTES_A_MS 64 /* of a long answer, or its client is too slow */
+
 struct posref_daemon {
     struct MHD_Daemon *mhd;
     struct posref_service service;
@@ -140,7 +142,10 @@ static enum MHD_Result answer(struct posref_daemon *daemon, struct MHD_Connectio
     else
         posref_service_answer(&daemon->service, &in->http, &reply);
     unsigned status = reply.status;
-    size_t body_bytes = reply.body.length;
+    size_t body_bytes = posref_reply_length(&reply);
+    if (reply.fd >= 0)
+        posref_connections_extend(&daemon->connections, connection_of(connection),
+                                  (int64_t)(body_bytes / LEAST_BYTES_A_MS));
     enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
     posref_reply_clear(&reply);
     if (daemon->options.access_log)

@@ -71,6 +71,22 @@ bool posref_check_digest(const struct posref_call *call, struct posref_reply *re
 
 void posref_refuse_id(const struct posref_call *call, struct posref_reply *reply)
 {
+    char successor[POSREF_MAX_ID + 1], address[POSREF_MAX_ID + 16];
+    struct posref_error err = {{0}, {0}};
+    bool retired = false;
+    if (posref_db_successor(call->lease->db, call->argument, successor, &retired, &err) !=
+        POSREF_OK) {
+        posref_reply_error(reply, POSREF_INTERNAL, &err); /* no fault of the request's */
+        return;
+    }
+    if (retired) {
+        snprintf(address, sizeof address, "/v1/vectors/%s", successor);
+        struct posref_problem problem = {.kind = POSREF_PROBLEM_RETIRED, .successor = address};
+        snprintf(problem.detail, sizeof problem.detail, "%.120s was retired; %.160s took its place",
+                 call->argument, successor);
+        posref_reply_problem(reply, &problem);
+        return;
+    }
     posref_reply_fail(reply, POSREF_PROBLEM_NOT_FOUND, NULL,
                       "%.160s: no vector has this id; /v1/vectors lists them", call->argument);
 }

@@ -14,6 +14,9 @@ void posref_refuse_field(const struct posref_call *call, struct posref_reply *re
  * anything else is an error: false, with the reply made. */
 bool posref_check_digest(const struct posref_call *call, struct posref_reply *reply);
 
+/* "suites": [...]} and a newline: the end of an object. */
+void posref_add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n);
+
 /* No vector has the id that is the call's argument. */
 void posref_refuse_id(const struct posref_call *call, struct posref_reply *reply);
 

@@ -3,7 +3,7 @@
  * been asked. */
 #include "handle.h"
 
-static void add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n)
+void posref_add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n)
 {
     posref_buffer_text(out, "\"suites\": [");
     for (size_t i = 0; i < n; i++)
@@ -18,7 +18,7 @@ static void add_suites(struct posref_buffer *out, const struct posref_suite_info
 void posref_handle_suites(const struct posref_call *call, struct posref_reply *reply)
 {
     posref_buffer_text(&reply->body, "{");
-    add_suites(&reply->body, call->lease->suites, call->lease->n_suites);
+    posref_add_suites(&reply->body, call->lease->suites, call->lease->n_suites);
     reply->caching = POSREF_CACHE_SHORT;
 }
 
@@ -32,7 +32,7 @@ void posref_handle_health(const struct posref_call *call, struct posref_reply *r
         return;
     }
     posref_buffer_text(&reply->body, "{\"status\": \"ok\", \"version\": \"" POSREF_VERSION "\", ");
-    add_suites(&reply->body, suites, n);
+    posref_add_suites(&reply->body, suites, n);
 }
 
 void posref_handle_metrics(const struct posref_call *call, struct posref_reply *reply)

@@ -61,6 +61,8 @@ static enum MHD_Result see_header(void *ctx, enum MHD_ValueKind kind, const char
         {"Content-Type", &in->http.content_type, NULL},
         {"Host", &in->http.host, &in->n_host},
         {"If-None-Match", &in->http.if_none_match, NULL},
+        {"If-Range", &in->http.if_range, NULL},
+        {"Range", &in->http.range, NULL},
         {"Transfer-Encoding", &in->transfer_encoding, &in->n_encoding},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 /* Those that the service answers with; the last place counts any other. */
-static const unsigned statuses[] = {200, 204, 304, 400, 404, 405, 406, 413, 414, 415, 431, 500,
-                                    503};
+static const unsigned statuses[] = {200, 204, 206, 304, 400, 404, 405, 406, 410, 413, 414, 415, 416,
+                                    431, 500, 503};
 #define N_STATUSES (sizeof statuses / sizeof *statuses)
 _Static_assert(N_STATUSES < POSREF_METRICS_STATUSES, "a place for every status and one more");
 

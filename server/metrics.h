@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #define POSREF_METRICS_ROUTES 32  /* rows of the table of routes, and one for no route */
-#define POSREF_METRICS_STATUSES 16
+#define POSREF_METRICS_STATUSES 20
 #define POSREF_METRICS_BUCKETS 12
 
 struct posref_metrics {

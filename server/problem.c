@@ -25,6 +25,10 @@ static const struct posref_problem_info kinds[POSREF_N_PROBLEMS] = {
         {"not-found", 404, "Nothing here",
          "There is no such address, or no vector with such an id. /openapi.json lists the\n"
          "addresses, /v1/vectors the ids."},
+    [POSREF_PROBLEM_RETIRED] =
+        {"retired", 410, "No longer in use",
+         "The vector with this id was replaced. `successor` is the address of the one that says\n"
+         "now what it said."},
     [POSREF_PROBLEM_METHOD_NOT_ALLOWED] =
         {"method-not-allowed", 405, "Method not allowed",
          "The address exists; the header Allow lists its methods."},
@@ -41,6 +45,9 @@ static const struct posref_problem_info kinds[POSREF_N_PROBLEMS] = {
     [POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
         {"unsupported-media-type", 415, "The body has a type that is not understood",
          "Send JSON with the header Content-Type: application/json, not compressed."},
+    [POSREF_PROBLEM_RANGE] =
+        {"range-not-satisfiable", 416, "No such bytes",
+         "The range begins behind the last byte; the header Content-Range has the length."},
     [POSREF_PROBLEM_HEADERS_TOO_LARGE] =
         {"headers-too-large", 431, "The headers are too large",
          "The request's headers are too many or too long; the detail states the limit."},
@@ -86,7 +93,7 @@ void posref_reply_problem(struct posref_reply *reply, const struct posref_proble
 {
     const struct posref_problem_info *info = &kinds[problem->kind];
     struct posref_buffer *out = &reply->body;
-    posref_buffer_clear(out);
+    posref_reply_clear(reply);
     reply->status = info->status;
     reply->content_type = "application/problem+json";
     reply->sha256[0] = '\0';
@@ -103,6 +110,10 @@ void posref_reply_problem(struct posref_reply *reply, const struct posref_proble
     if (problem->allowed) {
         posref_buffer_text(out, ", \"allowed\": ");
         posref_buffer_json_string(out, problem->allowed);
+    }
+    if (problem->successor) {
+        posref_buffer_text(out, ", \"successor\": ");
+        posref_buffer_json_string(out, problem->successor);
     }
     posref_buffer_text(out, "}\n");
 }

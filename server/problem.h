@@ -11,11 +11,13 @@ enum posref_problem_kind {
     POSREF_PROBLEM_UNKNOWN_PARAMETER,
     POSREF_PROBLEM_BAD_PARAMETER,
     POSREF_PROBLEM_NOT_FOUND,
+    POSREF_PROBLEM_RETIRED,
     POSREF_PROBLEM_METHOD_NOT_ALLOWED,
     POSREF_PROBLEM_NOT_ACCEPTABLE,
     POSREF_PROBLEM_TOO_LARGE,
     POSREF_PROBLEM_URI_TOO_LONG,
     POSREF_PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+    POSREF_PROBLEM_RANGE,
     POSREF_PROBLEM_HEADERS_TOO_LARGE,
     POSREF_PROBLEM_INTERNAL,
     POSREF_PROBLEM_UNAVAILABLE,
@@ -37,6 +39,7 @@ struct posref_problem {
     const char *value;   /* as given; cut when long */
     const char *nearest; /* the known name most like an unknown one */
     const char *allowed; /* what would have been accepted */
+    const char *successor; /* address of what took the place of something retired */
     char detail[320];
 };
 

@@ -3,18 +3,23 @@
 #include "reply.h"
 
 #include <string.h>
+#include <unistd.h>
 
 void posref_reply_init(struct posref_reply *reply)
 {
     memset(reply, 0, sizeof *reply);
     reply->status = 200;
     reply->content_type = "application/json";
+    reply->fd = -1;
     posref_buffer_init(&reply->body, POSREF_REPLY_MAX_BYTES);
 }
 
 void posref_reply_clear(struct posref_reply *reply)
 {
     posref_buffer_clear(&reply->body);
+    if (reply->fd >= 0)
+        close(reply->fd);
+    reply->fd = -1;
 }
 
 bool posref_etag_matches(const char *if_none_match, const char *sha256)
@@ -48,6 +53,6 @@ void posref_reply_validate(struct posref_reply *reply, const char *if_none_match
         posref_sha256_hex(reply->sha256, reply->body.data, reply->body.length);
     if (if_none_match && posref_etag_matches(if_none_match, reply->sha256)) {
         reply->status = 304;
-        posref_buffer_clear(&reply->body);
+        posref_reply_clear(reply);
     }
 }

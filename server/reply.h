@@ -22,6 +22,10 @@ struct posref_reply {
     const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip */
     enum posref_caching caching;
     char allow[32]; /* value of Allow, or "" */
+    /* A part of a file instead of the body, and of how long a file. fd < 0: none. The reply owns
+     * the descriptor. */
+    int fd;
+    uint64_t offset, length, whole;
 };
 
 /* 200, application/json, an empty body. */
@@ -31,6 +35,19 @@ void posref_reply_clear(struct posref_reply *reply);
 /* Gives a 200 its entity tag, unless it has one; turns it into an empty 304 when `if_none_match`
  * (the header's value, or NULL) names it. */
 void posref_reply_validate(struct posref_reply *reply, const char *if_none_match);
+
+/* Serves a file: `size_bytes` from the start of a copy of the descriptor. False: no copy could be
+ * made. */
+bool posref_reply_file(struct posref_reply *reply, int fd, uint64_t size_bytes);
+
+/* Makes a 200 with a file a 206 with the part that a Range header (or NULL) names, when If-Range
+ * (or NULL) is its entity tag. Headers that are malformed, name several ranges or another unit are
+ * ignored, as RFC 9110 allows. False: no byte of it exists, and nothing is changed. */
+POSREF_MUST_USE bool posref_reply_range(struct posref_reply *reply, const char *range,
+                                        const char *if_range);
+
+/* Bytes of the answer's content. */
+size_t posref_reply_length(const struct posref_reply *reply);
 
 /* Compresses a 200 that has an entity tag and is long enough for it to pay; sha256 stays that of
  * the plain body. Leaves the reply as it is where that fails. */

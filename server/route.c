@@ -8,6 +8,7 @@ static const char *const json[] = {"application/json", NULL};
 static const char *const text[] = {"text/plain", NULL};
 static const char *const json_or_tensors[] = {"application/json", "application/vnd.safetensors",
                                               NULL};
+static const char *const sqlite[] = {"application/vnd.sqlite3", NULL};
 static const char *const numbers_param[] = {"numbers", NULL};
 static const char *const diff_params[] = {"a", "b", NULL};
 static const char *const check_params[] = {"dtype", "min_grade", "digest", NULL};
@@ -24,6 +25,10 @@ const struct posref_route posref_routes[] = {
      .handle = posref_handle_openapi},
     {.path = "/problems/", .prefix = true, .method = POSREF_METHOD_GET, .produces = text,
      .handle = posref_handle_problem},
+    {.path = "/v1/database", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
+     .handle = posref_handle_database},
+    {.path = "/v1/database/", .prefix = true, .method = POSREF_METHOD_GET, .produces = sqlite,
+     .uses_db = true, .handle = posref_handle_database_file},
     {.path = "/v1/diff", .method = POSREF_METHOD_GET, .params = diff_params, .produces = json,
      .handle = posref_handle_diff},
     {.path = "/v1/eval", .method = POSREF_METHOD_GET, .params = numbers_param,

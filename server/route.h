@@ -28,7 +28,8 @@ enum posref_keys {
 struct posref_http_request {
     const char *method;
     const char *target; /* as sent */
-    const char *accept, *accept_encoding, *content_type, *content_encoding, *if_none_match, *host;
+    const char *accept, *accept_encoding, *content_type, *content_encoding, *if_none_match, *host,
+        *range, *if_range;
     const char *body;
     size_t body_length;
 };
@@ -87,6 +88,8 @@ posref_handler posref_handle_eval_get;
 posref_handler posref_handle_eval_post;
 posref_handler posref_handle_diff;
 posref_handler posref_handle_check;
+posref_handler posref_handle_database;
+posref_handler posref_handle_database_file;
 posref_handler posref_handle_schemes;
 posref_handler posref_handle_models;
 posref_handler posref_handle_suites;

@@ -47,10 +47,23 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
         snprintf(text, sizeof text, "\"%s%s\"", reply->sha256, reply->encoding ? "-gzip" : "");
         MHD_add_response_header(response, "ETag", text);
         digest_text(text, reply->sha256);
-        if (reply->status == 200 && !reply->encoding) /* it would be that of the encoded bytes */
+        bool whole = !reply->encoding; /* else it would be that of the encoded bytes */
+        if (whole && (reply->status == 200 || reply->status == 206))
             MHD_add_response_header(response, "Repr-Digest", text);
         MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Repr-Digest");
         MHD_add_response_header(response, "Vary", "Accept, Accept-Encoding");
+    }
+    if (reply->whole) {
+        char text[80];
+        MHD_add_response_header(response, "Accept-Ranges", "bytes");
+        if (reply->status == 206)
+            snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)reply->offset,
+                     (unsigned long long)(reply->offset + reply->length - 1),
+                     (unsigned long long)reply->whole);
+        else
+            snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)reply->whole);
+        if (reply->status == 206 || reply->status == 416)
+            MHD_add_response_header(response, "Content-Range", text);
     }
     if (reply->encoding)
         MHD_add_response_header(response, "Content-Encoding", reply->encoding);
@@ -70,13 +83,16 @@ enum MHD_Result posref_send(struct MHD_Connection *connection, struct posref_rep
     static char nothing[1];
     struct posref_buffer *body = &reply->body;
     struct MHD_Response *response =
-        body->length
+        reply->fd >= 0
+            ? MHD_create_response_from_fd_at_offset64(reply->length, reply->fd, reply->offset)
+        : body->length
             ? MHD_create_response_from_buffer_with_free_callback(body->length, body->data, free)
             : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
+    reply->fd = -1; /* the response owns the descriptor and the bytes now */
     if (body->length)
-        posref_buffer_init(body, body->max_bytes); /* the response owns the bytes now */
+        posref_buffer_init(body, body->max_bytes);
     add_headers(response, reply, close);
     enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
     MHD_destroy_response(response);

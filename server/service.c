@@ -127,6 +127,14 @@ static void handle(struct posref_service *service, struct posref_call call,
                           "the answer would be longer than %u bytes", POSREF_REPLY_MAX_BYTES);
 }
 
+/* The reply keeps the length of the file, for Content-Range. */
+static void refuse_range(struct posref_reply *reply)
+{
+    char detail[80];
+    snprintf(detail, sizeof detail, "the file has %llu bytes", (unsigned long long)reply->whole);
+    posref_reply_fail(reply, POSREF_PROBLEM_RANGE, NULL, "%s", detail);
+}
+
 /* Returns the route, or NULL where there is none for the request. */
 static const struct posref_route *answer(struct posref_service *service,
                                          const struct posref_http_request *http,
@@ -158,6 +166,9 @@ static const struct posref_route *answer(struct posref_service *service,
     handle(service, call, reply);
     if (call.route->method == POSREF_METHOD_GET)
         posref_reply_validate(reply, http->if_none_match);
+    bool get = strcmp(http->method, "GET") == 0;
+    if (get && !posref_reply_range(reply, http->range, http->if_range))
+        refuse_range(reply);
     if (posref_accepts_gzip(http->accept_encoding))
         posref_reply_compress(reply);
     return call.route;
@@ -177,7 +188,7 @@ void posref_service_answer(struct posref_service *service, const struct posref_h
     posref_reply_init(reply);
     const struct posref_route *route = answer(service, http, reply);
     posref_metrics_count(&service->metrics, route ? (int)(route - posref_routes) : -1,
-                         reply->status, reply->body.length, now_ns() - begun);
+                         reply->status, posref_reply_length(reply), now_ns() - begun);
 }
 
 void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,

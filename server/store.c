@@ -5,15 +5,19 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct posref_snapshot {
     struct posref_suite_info suites[POSREF_STORE_MAX_SUITES];
     size_t n_suites;
-    struct stat file;
+    struct stat stat;
+    struct posref_store_file file;
     bool retired; /* no longer the store's: freed when its last handle is back */
     size_t n_idle, n_handles;
     struct posref_db *idle[]; /* n_handles of them, the first n_idle are here */
@@ -32,6 +36,8 @@ static void free_snapshot(struct posref_snapshot *snapshot)
         return;
     for (size_t i = 0; i < snapshot->n_idle; i++)
         posref_db_close(snapshot->idle[i]);
+    if (snapshot->file.fd >= 0)
+        close(snapshot->file.fd);
     free(snapshot);
 }
 
@@ -41,12 +47,30 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+static enum posref_status open_file(struct posref_store_file *out, const char *path,
+                                    struct posref_error *err)
+{
+    struct stat info;
+    out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (out->fd < 0 || fstat(out->fd, &info) != 0)
+        return posref_fail(err, POSREF_BAD_INPUT, path, "%s", strerrordesc_np(errno));
+    out->size_bytes = (uint64_t)info.st_size;
+    void *bytes = info.st_size > 0 && S_ISREG(info.st_mode)
+                      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, out->fd, 0)
+                      : MAP_FAILED;
+    if (bytes == MAP_FAILED)
+        return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be read");
+    posref_sha256_hex(out->sha256, bytes, (size_t)info.st_size);
+    munmap(bytes, (size_t)info.st_size);
+    return POSREF_OK;
+}
+
 /* Opens the handles. *moved says that the file was replaced meanwhile. */
 static enum posref_status open_handles(struct posref_snapshot *snapshot, const char *path,
                                        bool *moved, struct posref_error *err)
 {
     *moved = false;
-    if (stat(path, &snapshot->file) != 0)
+    if (stat(path, &snapshot->stat) != 0)
         return posref_fail(err, POSREF_BAD_INPUT, path, "%s", strerrordesc_np(errno));
     while (snapshot->n_idle < snapshot->n_handles) {
         struct posref_db *db;
@@ -58,10 +82,12 @@ static enum posref_status open_handles(struct posref_snapshot *snapshot, const c
     snapshot->n_suites = POSREF_STORE_MAX_SUITES;
     enum posref_status status =
         posref_db_suites(snapshot->idle[0], snapshot->suites, &snapshot->n_suites, err);
+    if (status == POSREF_OK)
+        status = open_file(&snapshot->file, path, err);
     if (status != POSREF_OK)
         return status;
     struct stat now;
-    *moved = stat(path, &now) != 0 || !same_file(&now, &snapshot->file);
+    *moved = stat(path, &now) != 0 || !same_file(&now, &snapshot->stat);
     return POSREF_OK;
 }
 
@@ -74,6 +100,7 @@ static enum posref_status open_snapshot(struct posref_snapshot **out,
         if (!snapshot)
             return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
         snapshot->n_handles = store->n_handles;
+        snapshot->file.fd = -1;
         bool moved;
         enum posref_status status = open_handles(snapshot, store->path, &moved, err);
         if (status == POSREF_OK && !moved) {
@@ -138,7 +165,7 @@ bool posref_store_stale(struct posref_store *store)
     struct stat now;
     /* Only the thread that reloads asks, so `current` does not change meanwhile. A file that is
      * missing for a moment is no new database. */
-    return stat(store->path, &now) == 0 && !same_file(&now, &store->current->file);
+    return stat(store->path, &now) == 0 && !same_file(&now, &store->current->stat);
 }
 
 enum posref_status posref_store_reload(struct posref_store *store, struct posref_error *err)
@@ -165,7 +192,7 @@ bool posref_store_borrow(struct posref_store *store, struct posref_lease *lease)
     bool any = snapshot->n_idle > 0;
     if (any)
         *lease = (struct posref_lease){snapshot, snapshot->idle[--snapshot->n_idle],
-                                       snapshot->suites, snapshot->n_suites};
+                                       snapshot->suites, snapshot->n_suites, &snapshot->file};
     pthread_mutex_unlock(&store->lock);
     return any;
 }

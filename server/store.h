@@ -11,12 +11,20 @@
 struct posref_store;
 struct posref_snapshot;
 
+/* The file itself, for whoever wants all of it. */
+struct posref_store_file {
+    int fd; /* open for reading as long as the lease lasts */
+    uint64_t size_bytes;
+    char sha256[65];
+};
+
 /* A handle on loan to one request. The suites are those of the same file. */
 struct posref_lease {
     struct posref_snapshot *snapshot;
     struct posref_db *db;
     const struct posref_suite_info *suites;
     size_t n_suites;
+    const struct posref_store_file *file;
 };
 
 /* Opens the database `n_handles` times. `path` is copied; NULL: the default place, where a missing

@@ -67,6 +67,12 @@ static enum posref_status fill(struct posref_buffer *out, struct posref_db *db, 
         else if (status == POSREF_OK && found)
             posref_vector_safetensors(out, &vector, true);
     }
+    char successor[POSREF_MAX_ID + 1];
+    bool retired = false;
+    if (status == POSREF_OK && !found)
+        status = posref_db_successor(db, id, successor, &retired, err);
+    if (status == POSREF_OK && retired)
+        return posref_fail(err, POSREF_BAD_INPUT, id, "was retired; %s took its place", successor);
     if (status == POSREF_OK && !found)
         return posref_fail(err, POSREF_BAD_INPUT, id, "no such vector");
     if (status == POSREF_OK && out->failed)

@@ -33,13 +33,14 @@ static bool column_is(sqlite3_stmt *row, int column, const char *text)
     return stored && strcmp(stored, text) == 0;
 }
 
-/* The vector's row: its number, and whether spec and SHA-256 are these. */
+/* The vector's row: its number, and whether spec, summary and SHA-256 are these. */
 static enum posref_status check_row(struct posref_db_check *check, bool *good,
                                     const struct posref_vector *vector, const char *spec,
-                                    const char *sha256, struct posref_error *err)
+                                    const char *summary, const char *sha256,
+                                    struct posref_error *err)
 {
     enum posref_status status = posref_db_prepare(
-        check->db, &check->row, "SELECT n, spec, sha256 FROM vector WHERE id = ?", err);
+        check->db, &check->row, "SELECT n, spec, sha256, summary FROM vector WHERE id = ?", err);
     if (status != POSREF_OK)
         return status;
     sqlite3_bind_text(check->row, 1, vector->id, -1, SQLITE_TRANSIENT);
@@ -47,7 +48,7 @@ static enum posref_status check_row(struct posref_db_check *check, bool *good,
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return posref_db_fail(check->db, err);
     *good = code == SQLITE_ROW && column_is(check->row, 1, spec) &&
-            column_is(check->row, 2, sha256);
+            column_is(check->row, 2, sha256) && column_is(check->row, 3, summary);
     check->n = code == SQLITE_ROW ? sqlite3_column_int64(check->row, 0) : 0;
     return POSREF_OK;
 }
@@ -68,21 +69,24 @@ enum posref_status posref_db_check_vector(struct posref_db_check *check, bool *g
                                           const struct posref_vector *vector, const char *sha256,
                                           struct posref_error *err)
 {
-    struct posref_buffer spec;
+    struct posref_buffer spec, summary;
     bool same = false;
     enum posref_status status = posref_db_prepare(
         check->db, &check->attribute,
         "SELECT 1 FROM attribute WHERE key = ? AND value = ? AND vector = ?", err);
     posref_buffer_init(&spec, 1 << 16);
     posref_spec_text(&spec, &vector->spec);
-    if (status == POSREF_OK && spec.failed)
+    posref_buffer_init(&summary, 1 << 16);
+    posref_vector_summary_json(&summary, vector);
+    if (status == POSREF_OK && (spec.failed || summary.failed))
         status = posref_fail(err, POSREF_NO_MEMORY, check->db->tail, "no memory");
     if (status == POSREF_OK)
-        status = check_row(check, &same, vector, spec.data, sha256, err);
+        status = check_row(check, &same, vector, spec.data, summary.data, sha256, err);
     if (status == POSREF_OK)
         *good = posref_attributes_each(posref_op_name(vector->op), spec.data, vector->flags,
                                        is_there, check) && same;
     posref_buffer_clear(&spec);
+    posref_buffer_clear(&summary);
     return status;
 }
 

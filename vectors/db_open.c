@@ -119,6 +119,7 @@ void posref_db_close(struct posref_db *db)
     sqlite3_finalize(db->tensors);
     sqlite3_finalize(db->document);
     sqlite3_finalize(db->one);
+    sqlite3_finalize(db->retired);
     sqlite3_close(db->sqlite);
     free(db);
 }

@@ -106,6 +106,24 @@ enum posref_status posref_db_get(struct posref_db *db, const char *id, struct po
     return status;
 }
 
+enum posref_status posref_db_successor(struct posref_db *db, const char *id,
+                                       char successor[POSREF_MAX_ID + 1], bool *found,
+                                       struct posref_error *err)
+{
+    enum posref_status status = posref_db_prepare(
+        db, &db->retired, "SELECT successor FROM retired WHERE id = ?", err);
+    if (status != POSREF_OK)
+        return status;
+    sqlite3_bind_text(db->retired, 1, id, -1, SQLITE_TRANSIENT);
+    int code = sqlite3_step(db->retired);
+    *found = code == SQLITE_ROW;
+    if (*found)
+        snprintf(successor, POSREF_MAX_ID + 1, "%s",
+                 (const char *)sqlite3_column_text(db->retired, 0));
+    sqlite3_reset(db->retired);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? POSREF_OK : posref_db_fail(db, err);
+}
+
 enum posref_status posref_db_json(struct posref_db *db, const char *id, bool answers,
                                   const char **json, size_t *length, char sha256[65], bool *found,
                                   struct posref_error *err)

@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSERT_VECTOR, INSERT_ATTRIBUTE, INSERT_TENSOR, INSERT_DOCUMENT, INSERT_SUITE, N_INSERTS };
+enum { INSERT_VECTOR, INSERT_ATTRIBUTE, INSERT_TENSOR, INSERT_DOCUMENT, INSERT_SUITE,
+       INSERT_RETIRED, N_INSERTS };
 
 static const char *const inserts[N_INSERTS] = {
-    [INSERT_VECTOR] = "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [INSERT_VECTOR] = "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [INSERT_ATTRIBUTE] = "INSERT INTO attribute VALUES (?, ?, ?)",
     [INSERT_TENSOR] = "INSERT INTO tensor VALUES (?, ?, ?, ?, ?, ?, ?)",
     [INSERT_DOCUMENT] = "INSERT INTO document VALUES (?, ?, ?, ?)",
     [INSERT_SUITE] = "INSERT INTO suite VALUES (?, ?, ?, ?, ?)",
+    [INSERT_RETIRED] = "INSERT INTO retired SELECT ?, v.id FROM vector v WHERE v.id = ?",
 };
 
 struct posref_writer {
@@ -146,6 +148,7 @@ enum posref_status posref_writer_add(struct posref_writer *writer, const struct 
     sqlite3_bind_int(insert, 3, item->suite);
     for (int i = 0; i < 5; i++)
         bind_text(insert, 4 + i, text[i]);
+    sqlite3_bind_text(insert, 9, made->summary.data, (int)made->summary.length, SQLITE_STATIC);
     bool good = run(insert) && posref_attributes_each(item->op, item->spec, item->flags,
                                                       add_attribute, writer);
     const struct posref_tensors *sets[] = {&made->vector.inputs, &made->vector.outputs};
@@ -167,6 +170,15 @@ enum posref_status posref_writer_suite(struct posref_writer *writer, int rank,
     bind_text(insert, 3, info->version);
     bind_text(insert, 4, info->digest);
     sqlite3_bind_int64(insert, 5, info->n_vectors);
+    return run(insert) ? POSREF_OK : fail(writer, err);
+}
+
+enum posref_status posref_writer_retired(struct posref_writer *writer, const char *id,
+                                         const char *successor, struct posref_error *err)
+{
+    sqlite3_stmt *insert = writer->insert[INSERT_RETIRED];
+    bind_text(insert, 1, id);
+    bind_text(insert, 2, successor);
     return run(insert) ? POSREF_OK : fail(writer, err);
 }
 

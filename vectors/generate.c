@@ -2,6 +2,7 @@
 /* The generator: cases to vectors to a database file. */
 #include "vectors/atomic_file.h"
 #include "vectors/canonical.h"
+#include "vectors/embedded.h"
 #include "vectors/make.h"
 
 #include <string.h>
@@ -69,6 +70,24 @@ static enum posref_status make_suites(struct generation *generation,
     return status;
 }
 
+/* The tombstones, from lines "OLD NEW" and comments. */
+static enum posref_status add_retired(struct posref_writer *writer, struct posref_error *err)
+{
+    enum posref_status status = POSREF_OK;
+    const char *at = posref_embedded_find("retired.txt");
+    while (at && *at && status == POSREF_OK) {
+        size_t line = strcspn(at, "\n"), old = strcspn(at, " \n");
+        char id[POSREF_MAX_ID + 1], successor[POSREF_MAX_ID + 1];
+        if (*at != '#' && old < line && old < sizeof id && line - old - 1 < sizeof successor) {
+            snprintf(id, sizeof id, "%.*s", (int)old, at);
+            snprintf(successor, sizeof successor, "%.*s", (int)(line - old - 1), at + old + 1);
+            status = posref_writer_retired(writer, id, successor, err);
+        }
+        at += line + (at[line] == '\n');
+    }
+    return status;
+}
+
 static enum posref_status write_file(struct generation *generation, const char *path,
                                      int n_workers, struct posref_error *err)
 {
@@ -79,6 +98,8 @@ static enum posref_status write_file(struct generation *generation, const char *
     status = make_suites(generation, info, n_workers, err);
     for (int i = 0; i < generation->list.n_suites && status == POSREF_OK; i++)
         status = posref_writer_suite(generation->writer, i, &info[i], err);
+    if (status == POSREF_OK)
+        status = add_retired(generation->writer, err);
     if (status == POSREF_OK)
         return posref_writer_finish(generation->writer, err);
     posref_writer_abandon(generation->writer);

@@ -77,6 +77,9 @@ static enum posref_status make_one(struct posref_made *made, struct memory *memo
         failed = failed || document->failed;
         posref_sha256_hex(made->document_sha256[answers], document->data, document->length);
     }
+    made->summary.length = 0;
+    posref_vector_summary_json(&made->summary, vector);
+    failed = failed || made->summary.failed;
     return failed ? posref_fail(err, POSREF_NO_MEMORY, item->id, "no memory") : POSREF_OK;
 }
 
@@ -155,6 +158,7 @@ static struct line *line_new(const struct posref_case_list *list)
         struct posref_made *made = &line->slot[i].made;
         made->heap = posref_heap_new(0);
         posref_buffer_init(&made->canonical, MAX_DOCUMENT_BYTES);
+        posref_buffer_init(&made->summary, MAX_DOCUMENT_BYTES);
         posref_buffer_init(&made->document[0], MAX_DOCUMENT_BYTES);
         posref_buffer_init(&made->document[1], MAX_DOCUMENT_BYTES);
         if (!made->heap)
@@ -169,6 +173,7 @@ static void line_free(struct line *line)
         struct posref_made *made = &line->slot[i].made;
         posref_heap_free(made->heap);
         posref_buffer_clear(&made->canonical);
+        posref_buffer_clear(&made->summary);
         posref_buffer_clear(&made->document[0]);
         posref_buffer_clear(&made->document[1]);
     }

@@ -12,6 +12,7 @@ struct posref_made {
     char sha256[65];                 /* of the canonical text */
     struct posref_buffer document[2]; /* [answers] */
     char document_sha256[2][65];
+    struct posref_buffer summary;
     struct posref_heap *heap;
     struct posref_buffer canonical;
 };
@@ -34,6 +35,10 @@ POSREF_MUST_USE enum posref_status posref_writer_add(struct posref_writer *write
 POSREF_MUST_USE enum posref_status posref_writer_suite(struct posref_writer *writer, int rank,
                                                        const struct posref_suite_info *info,
                                                        struct posref_error *err);
+/* A tombstone; nothing when the database does not hold the successor. */
+POSREF_MUST_USE enum posref_status posref_writer_retired(struct posref_writer *writer,
+                                                         const char *id, const char *successor,
+                                                         struct posref_error *err);
 /* Commits and closes. */
 POSREF_MUST_USE enum posref_status posref_writer_finish(struct posref_writer *writer,
                                                         struct posref_error *err);

@@ -33,6 +33,12 @@ void posref_vector_head_json(struct posref_buffer *out, const struct posref_vect
     posref_buffer_json_string(out, vector->source);
 }
 
+void posref_vector_summary_json(struct posref_buffer *out, const struct posref_vector *vector)
+{
+    posref_vector_head_json(out, vector);
+    posref_buffer_text(out, "}");
+}
+
 void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
                         bool answers, enum posref_number_form numbers)
 {

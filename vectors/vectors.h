@@ -235,6 +235,8 @@ struct posref_vector {
 
 /* {"id", "suite", "op", "spec", "flags", "source", without the closing brace: what lists show. */
 void posref_vector_head_json(struct posref_buffer *out, const struct posref_vector *vector);
+/* The same with its brace: what is stored for lists. */
+void posref_vector_summary_json(struct posref_buffer *out, const struct posref_vector *vector);
 /* The whole vector, as it is served and (in decimals) stored: the head, then "inputs" and, when
  * asked for, "outputs"; ends with a newline. */
 void posref_vector_json(struct posref_buffer *out, const struct posref_vector *vector,
@@ -306,6 +308,10 @@ POSREF_MUST_USE enum posref_status posref_db_get(struct posref_db *db, const cha
                                                  struct posref_vector *out, bool *found,
                                                  const struct posref_arena *arena,
                                                  struct posref_error *err);
+/* The vector that took the place of a retired id. *found = false when the id is none. */
+POSREF_MUST_USE enum posref_status posref_db_successor(struct posref_db *db, const char *id,
+                                                       char successor[POSREF_MAX_ID + 1],
+                                                       bool *found, struct posref_error *err);
 /* The stored JSON, ready to send, and its SHA-256 as 64 hex digits (the ETag). Borrowed from the
  * handle until its next call. answers = false: the same without outputs. */
 POSREF_MUST_USE enum posref_status posref_db_json(struct posref_db *db, const char *id,

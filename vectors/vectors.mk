@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites and the SQL schema, built into the program; the digest program; digests.
-EMBEDDED = $(wildcard vectors/suites/*.json) vectors/suites/digests.txt schema/vectors.sql \
-    vectors/models.txt
+EMBEDDED = $(wildcard vectors/suites/*.json) $(addprefix vectors/suites/,digests.txt retired.txt) \
+    schema/vectors.sql vectors/models.txt
 OBJECTS += $(BUILD)/vectors/embedded.o
 
 # FILE as a C array: od is in every base system, xxd is not.

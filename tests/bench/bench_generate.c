@@ -69,7 +69,7 @@ static size_t read_rows(struct row *rows, const char *path)
 static double insert_rows(const struct row *rows, size_t n, const char *path)
 {
     static const char *const sql[N_TABLES] = {
-        "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         "INSERT INTO attribute VALUES (?, ?, ?)",
         "INSERT INTO tensor VALUES (?, ?, ?, ?, ?, ?, ?)",
         "INSERT INTO document VALUES (?, ?, ?, ?)",

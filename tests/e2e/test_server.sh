@@ -80,8 +80,8 @@ simple_routes() {
 problem_pages() {
     local name
     for name in malformed-request unknown-parameter bad-parameter not-found method-not-allowed \
-        not-acceptable too-large uri-too-long unsupported-media-type headers-too-large internal \
-        unavailable; do
+        not-acceptable retired range-not-satisfiable too-large uri-too-long \
+        unsupported-media-type headers-too-large internal unavailable; do
         get "/problems/$name"
         check "/problems/$name" "$status" 200
         get "/problems/$name?x=1"

@@ -160,6 +160,83 @@ numbers() {
     done
 }
 
+# ---- the whole database, and what was retired --------------------------------------------------
+
+# part RANGE WANT-STATUS FIRST COUNT [CURL OPTION...]: those bytes of the file come back.
+part() {
+    local range=$1 want=$2 first=$3 count=$4
+    shift 4
+    get "$file" -H "Range: $range" "$@"
+    check "$range: status" "$status" "$want"
+    check "$range: bytes" "$(sha256sum <"$dir/body")" \
+        "$(tail -c "+$((first + 1))" "$db" | head -c "$count" | sha256sum)"
+    if [ "$want" = 206 ]; then
+        check "$range: Content-Range" "$(header content-range)" \
+            "bytes $first-$((first + count - 1))/$size"
+        check "$range: length" "$(header content-length)" "$count"
+    fi
+}
+
+whole_database() {
+    local sha size file etag
+    sha=$(sha256sum <"$db" | cut -d' ' -f1) size=$(stat -c %s "$db")
+    get /v1/database
+    says ".sha256 == \"$sha\" and .size_bytes == $size and (.suites | length) >= 2"
+    file=$(member url)
+    check 'address' "$file" "/v1/database/$sha"
+    get "$file"
+    check 'whole: status' "$status" 200
+    check 'whole: bytes' "$(cmp "$dir/body" "$db" 2>&1)" ''
+    check 'whole: ranges' "$(header accept-ranges)" bytes
+    check 'whole: type' "$(header content-type)" application/vnd.sqlite3
+    check 'whole: caching' "$(header cache-control)" 'public, max-age=31536000, immutable'
+    etag=$(header etag)
+    check 'whole: tag' "$etag" "\"$sha\""
+    get "$file" -I
+    check 'HEAD: length' "$(header content-length)" "$size"
+    get "$file" -H "If-None-Match: $etag" -H 'Range: bytes=0-9'
+    check '304 before ranges' "$status" 304
+    part bytes=0-99 206 0 100
+    part bytes=4096-8191 206 4096 4096
+    part "bytes=$((size - 1))-" 206 $((size - 1)) 1
+    part bytes=-100 206 $((size - 100)) 100
+    part "bytes=-$((size + 5))" 206 0 "$size"
+    part "bytes=10-$((size * 2))" 206 10 $((size - 10))
+    part bytes=0-99 206 0 100 -H "If-Range: $etag"
+    part bytes=0-99 200 0 "$size" -H 'If-Range: "other"'
+    part bytes=0-99 200 0 "$size" -H "If-Range: W/$etag"
+    part bytes=0-9,20-29 200 0 "$size"
+    part items=0-9 200 0 "$size"
+    part bytes=9-1 200 0 "$size"
+    part bytes=a-b 200 0 "$size"
+    part bytes=99999999999999999999-999999999999999999999 200 0 "$size"
+    refused "$file" 416 '' -H "Range: bytes=$size-"
+    check '416: length' "$(header content-range)" "bytes */$size"
+    refused "$file" 416 '' -H 'Range: bytes=-0'
+    refused "/v1/database/${sha//[0-9]/0}" 404 ''
+    refused "$file/x" 404 ''
+    refused "$file?x=1" 400 x
+    get /v1/suites -H 'Range: bytes=0-9'
+    check 'no ranges elsewhere' "$status" 200
+}
+
+# An id that was retired is answered with its successor.
+retired() {
+    local id=$1
+    cp "$db" "$dir/retired.db"
+    sqlite3 "$dir/retired.db" "INSERT INTO retired VALUES ('rope/old/name', '$id')"
+    kill -TERM "$pid" && wait "$pid"
+    start --db "$dir/retired.db"
+    refused /v1/vectors/rope/old/name 410 ''
+    check '410: successor' "$(member successor)" "/v1/vectors/$id"
+    refused /v1/vectors/rope/old/name 410 '' -H 'Accept: application/vnd.safetensors'
+    refused /v1/vectors/rope/old/name/check 410 '' -H "Content-Type: $json" --data-binary '{}'
+    get "/v1/vectors/$id"
+    check 'the successor is there' "$status" 200
+    has 'posref show' "$("$posref" show --db "$dir/retired.db" rope/old/name 2>&1)" \
+        "rope/old/name: was retired; $id took its place"
+}
+
 core_db
 start --db "$db"
 id=rope/half/yarn/d128-b1e6-f4-o32768/long
@@ -172,4 +249,6 @@ wrong_pairing "$id"
 bad_outputs "$id"
 diffs
 numbers "$id"
+whole_database
+retired "$id"
 finish

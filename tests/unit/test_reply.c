@@ -171,6 +171,57 @@ static const char *member(const json_t *document, const char *name)
     return json_string_value(json_object_get(document, name));
 }
 
+/* Which bytes of a file of 1000 a Range header gets. */
+START_TEST(ranges)
+{
+    static const struct {
+        const char *range, *if_range;
+        unsigned status; /* 0: cannot be satisfied */
+        uint64_t offset, length;
+    } cases[] = {
+        {"bytes=0-0", NULL, 206, 0, 1},
+        {"bytes=0-", NULL, 206, 0, 1000},
+        {"bytes=10-19", NULL, 206, 10, 10},
+        {"bytes=999-5000", NULL, 206, 999, 1},
+        {"bytes=-1", NULL, 206, 999, 1},
+        {"bytes=-1000", NULL, 206, 0, 1000},
+        {"bytes=-5000", NULL, 206, 0, 1000},
+        {"bytes= 10-19 ", NULL, 206, 10, 10},
+        {"bytes=0-999999999999999999", NULL, 206, 0, 1000},
+        {"bytes=0-9", "\"ab\"", 206, 0, 10},
+        {"bytes=0-9", "\"abc\"", 200, 0, 1000},
+        {"bytes=0-9", "W/\"ab\"", 200, 0, 1000},
+        {"bytes=0-9", "Sun, 29 Nov 2026 19:38:25 GMT", 200, 0, 1000},
+        {NULL, "\"ab\"", 200, 0, 1000},
+        {"bytes=1000-", NULL, 0, 0, 1000},
+        {"bytes=1000-1001", NULL, 0, 0, 1000},
+        {"bytes=-0", NULL, 0, 0, 1000},
+        {"bytes=2-1", NULL, 200, 0, 1000},
+        {"bytes=-", NULL, 200, 0, 1000},
+        {"bytes=", NULL, 200, 0, 1000},
+        {"bytes=0-1,3-4", NULL, 200, 0, 1000},
+        {"bytes=0-1 x", NULL, 200, 0, 1000},
+        {"bytes=0x1-2", NULL, 200, 0, 1000},
+        {"bytes=0-1000000000000000000", NULL, 206, 0, 1000},
+        {"Bytes 0-9", NULL, 200, 0, 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct posref_reply reply;
+        posref_reply_init(&reply);
+        ck_assert(posref_reply_file(&reply, 0, 1000));
+        snprintf(reply.sha256, sizeof reply.sha256, "ab");
+        bool good = posref_reply_range(&reply, cases[i].range, cases[i].if_range);
+        ck_assert_msg(good == (cases[i].status != 0), "%s", cases[i].range);
+        ck_assert_msg(reply.status == (good ? cases[i].status : 200), "%s", cases[i].range);
+        ck_assert_uint_eq(reply.offset, cases[i].offset);
+        ck_assert_uint_eq(reply.length, cases[i].length);
+        ck_assert_uint_eq(posref_reply_length(&reply), reply.length);
+        posref_reply_clear(&reply);
+        ck_assert_int_lt(reply.fd, 0);
+    }
+}
+END_TEST
+
 START_TEST(problems)
 {
     struct posref_reply reply;
@@ -248,6 +299,7 @@ int main(void)
     tcase_add_test(tests, accept_encoding);
     tcase_add_test(tests, compressed_bodies_unpack);
     tcase_add_test(tests, not_modified);
+    tcase_add_test(tests, ranges);
     tcase_add_test(tests, problems);
     tcase_add_test(tests, long_values_are_cut_between_characters);
     tcase_add_test(tests, whose_fault);

@@ -250,6 +250,33 @@ START_TEST(flags_are_explained)
 }
 END_TEST
 
+/* Each line of retired.txt names an id that is none, and a vector of the largest suite. */
+START_TEST(retired_ids_have_successors)
+{
+    struct posref_error err = {{0}, {0}};
+    struct posref_case_list list;
+    struct posref_heap *memory = posref_heap_new(0);
+    const struct posref_arena arena = posref_heap_arena(memory);
+    ck_assert(posref_suites_load(&list, NULL, &arena, &err) == POSREF_OK);
+    for (const char *at = posref_embedded_find("retired.txt"); *at; at = strchr(at, '\n') + 1) {
+        char line[2 * POSREF_MAX_ID + 2], *old = line;
+        bool is = false, was = false;
+        if (*at == '#')
+            continue;
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        char *successor = strchr(line, ' ');
+        ck_assert_msg(successor != NULL, "retired.txt: %.100s", at);
+        *successor++ = '\0';
+        for (size_t i = 0; i < list.n; i++) {
+            is = is || strcmp(list.item[i].id, successor) == 0;
+            was = was || strcmp(list.item[i].id, old) == 0;
+        }
+        ck_assert_msg(is && !was && strlen(old) < POSREF_MAX_ID, "%s %s", old, successor);
+    }
+    posref_heap_free(memory);
+}
+END_TEST
+
 /* ---- expansion ---- */
 
 #define SMOKE_JSON "{\"suite\": \"s\", \"version\": \"1\", \"select\": [\"*\"]}"
@@ -385,6 +412,7 @@ int main(void)
     tcase_add_test(tests, core_holds_models);
     tcase_add_test(tests, positions_are_there);
     tcase_add_test(tests, flags_are_explained);
+    tcase_add_test(plain, retired_ids_have_successors);
     tcase_add_test(plain, expands);
     tcase_add_test(plain, expands_several_files);
     tcase_add_test(plain, expansion_refuses);
