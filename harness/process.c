@@ -240,7 +240,39 @@ static bool has_died(struct posref_process *p)
     return true;
 }
 
-/* Whether the worker holds too much, from /proc/PID/statm; looks at most every 20 ms. */
+/* The resident pages of the processes of the worker's session beside itself. */
+static unsigned long long descendants_pages(pid_t worker)
+{
+    char path[300], line[1024];
+    unsigned long long pages = 0;
+    const struct dirent *entry;
+    DIR *proc = opendir("/proc");
+    while (proc && (entry = readdir(proc)) != NULL) {
+        int parent, group, session;
+        long long resident = 0;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+        FILE *file = fopen(path, "re");
+        size_t got = file ? fread(line, 1, sizeof line - 1, file) : 0;
+        if (file)
+            fclose(file);
+        line[got] = '\0';
+        const char *after_name = strrchr(line, ')');
+        /* ") S PARENT GROUP SESSION ...", field 24 of the whole line is the resident set. */
+        if (!after_name || sscanf(after_name + 2, "%*c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u "
+                                  "%*u %*d %*d %*d %*d %*d %*d %*u %*u %lld",
+                                  &parent, &group, &session, &resident) != 4)
+            continue;
+        if (session == worker && strtol(entry->d_name, NULL, 10) != worker && resident > 0)
+            pages += (unsigned long long)resident;
+    }
+    if (proc)
+        closedir(proc);
+    return pages;
+}
+
+/* Whether the worker and what it started hold too much, from /proc; looks every 20 ms at most. */
 static bool is_fat(struct posref_process *p)
 {
     char path[64], line[128];
@@ -256,8 +288,12 @@ static bool is_fat(struct posref_process *p)
     fclose(file);
     line[got] = '\0';
     const char *resident = strchr(line, ' ');
-    return resident != NULL && strtoull(resident, NULL, 10) >
-                                   p->memory_limit_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long pages = resident ? strtoull(resident, NULL, 10) : 0;
+    const unsigned long long most = p->memory_limit_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+    if (pages > most || now < p->looked_wide_at + 0.25)
+        return pages > most;
+    p->looked_wide_at = now;
+    return pages + descendants_pages(p->pid) > most;
 }
 
 enum posref_wait posref_process_wait(struct posref_process *p, double seconds)

@@ -17,7 +17,7 @@ struct posref_process {
     struct posref_wire *wire; /* shared with the worker */
     struct posref_interrupt interrupt;
     uint64_t memory_limit_bytes; /* of what the worker holds; 0: none */
-    double looked_at;            /* at that memory, by the clock below */
+    double looked_at, looked_wide_at;            /* at that memory, by the clock below */
     int wait_status;          /* valid once it has died */
     /* What the plugin printed, over all workers. */
     char captured[POSREF_CAPTURE_BYTES];

@@ -3,6 +3,7 @@
  * of cases that the parent lays into shared memory, until it is told to close, or dies. */
 #include "worker.h"
 
+#include "exec_plugin.h"
 #include "worker_case.h"
 
 #include <dlfcn.h>
@@ -71,9 +72,28 @@ static void note_names(struct posref_worker *w)
              plugin->version ? plugin->version : "");
 }
 
+static void open_plugin(struct posref_worker *w, const char *config)
+{
+    const struct posref_plugin *plugin = w->plugin;
+    note_names(w);
+    posref_worker_phase(w, 0, POSREF_PHASE_OPEN);
+    char why[POSREF_WIRE_TEXT] = "";
+    int32_t status = plugin->open ? plugin->open(&w->state, config, why, sizeof why) : 0;
+    note_names(w); /* an adapter learns its library's version here */
+    note_load(w, status == POSREF_PLUGIN_OK ? POSREF_LOAD_READY : POSREF_LOAD_OPEN_FAILED, why);
+}
+
 static void load_plugin(struct posref_worker *w, const char *path, const char *config)
 {
     char here[4096];
+    if (strncmp(path, POSREF_EXEC_PREFIX, strlen(POSREF_EXEC_PREFIX)) == 0) {
+        w->plugin = posref_exec_plugin(&w->state, path + strlen(POSREF_EXEC_PREFIX));
+        if (w->plugin)
+            open_plugin(w, config);
+        else
+            note_load(w, POSREF_LOAD_FAILED, "no memory");
+        return;
+    }
     if (strchr(path, '/') == NULL) { /* a file, no name to look for among the system's libraries */
         snprintf(here, sizeof here, "./%s", path);
         path = here;
@@ -97,12 +117,7 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
         return;
     }
     w->plugin = plugin;
-    note_names(w);
-    posref_worker_phase(w, 0, POSREF_PHASE_OPEN);
-    char why[POSREF_WIRE_TEXT] = "";
-    int32_t status = plugin->open ? plugin->open(&w->state, config, why, sizeof why) : 0;
-    note_names(w); /* an adapter learns its library's version here */
-    note_load(w, status == POSREF_PLUGIN_OK ? POSREF_LOAD_READY : POSREF_LOAD_OPEN_FAILED, why);
+    open_plugin(w, config);
 }
 
 static void run_batch(struct posref_worker *w)

@@ -35,6 +35,8 @@ test        sqlite3             command     sqlite3
 test        valgrind            command     valgrind
 test        procps              command     ps
 test        musl-tools          command     musl-gcc
+test        g++                 command     g++
+test        python3             command     python3
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
 lint        clang               command     clang

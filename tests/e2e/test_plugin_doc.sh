@@ -26,4 +26,25 @@ sed -i 's/\* c - x\[i + r/* c + x[i + r/; s/= x\[i\] \* s/= -x[i] * s/' "$work/m
 run test "$work/libmykernel.so" --suite smoke --db "$db" --report json
 same "$status" 1 'signs turned'
 says '.explanations | length > 0 and all(.[]; .fault == "direction")'
+
+# The other languages: the command in the first comment builds each; libraries that can run here are
+# judged, on what they accept.
+page() { # FENCE FILE COMPILER EXTRA LIBRARY
+    awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```$/ { on = 0 } on' \
+        "$root/docs/plugin.md" >"$work/$2"
+    if ! command -v "$3" >/dev/null; then
+        echo "skipped: no $3, so $2 of docs/plugin.md was not compiled"
+        return
+    fi
+    build=$(sed -n "1s/^.*$2: //p" "$work/$2")
+    (cd "$work" && eval "${build/#$3/$3 $4}") >"$work/log" 2>&1
+    same $? 0 "$build: $(head -c 600 "$work/log")"
+    [ "$5" ] || return
+    run test "$work/$5" --suite smoke --db "$db" --report json
+    same "$status" 0 "$5: $(cat "$work/err")"
+    says '.verdict == "pass" and .counts.pass > 5 and .counts.unsupported > 0'
+}
+page cpp mykernel.cpp g++ '-Wall -Wextra -Werror -std=c++17' libmykernel_cpp.so
+page rust mykernel.rs rustc '-D warnings' libmykernel_rs.so
+page cuda mykernel.cu nvcc '' ''
 finish

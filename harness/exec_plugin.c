@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec:COMMAND as a plugin: see exec_plugin.h. Runs in the worker. */
+#include "exec_plugin.h"
+
+#include "exec_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAMES 64
+
+struct exec_state {
+    struct posref_plugin plugin;
+    struct exec_program program;
+    const char *config;
+    char name[MAX_NAMES], version[MAX_NAMES / 2];
+};
+
+/* The tensors of a call as a set of reference/'s; outputs apart. */
+static void describe(struct posref_tensors *in, struct posref_tensors *out,
+                     const struct posref_plugin_call *call)
+{
+    static const enum posref_dtype dtypes[] = {
+        [POSREF_PLUGIN_F64] = POSREF_F64, [POSREF_PLUGIN_F32] = POSREF_F32,
+        [POSREF_PLUGIN_F16] = POSREF_F16, [POSREF_PLUGIN_BF16] = POSREF_BF16,
+        [POSREF_PLUGIN_I32] = POSREF_I32, [POSREF_PLUGIN_I64] = POSREF_I64};
+    in->n = out->n = 0;
+    for (uint32_t i = 0; i < call->n_tensors; i++) {
+        const struct posref_plugin_tensor *from = call->tensors[i];
+        struct posref_tensors *set = from->access == POSREF_PLUGIN_OUT ? out : in;
+        struct posref_tensor *to = &set->item[set->n++];
+        *to = (struct posref_tensor){.dtype = dtypes[from->dtype], .rank = (int)from->rank,
+                                     .data = from->data};
+        snprintf(to->name, sizeof to->name, "%s", from->name);
+        memcpy(to->shape, from->shape, sizeof to->shape);
+    }
+}
+
+static const char *type_name(enum posref_dtype dtype)
+{
+    static const char *const names[] = {[POSREF_F64] = "F64",   [POSREF_F32] = "F32",
+                                        [POSREF_F16] = "F16",   [POSREF_BF16] = "BF16",
+                                        [POSREF_I32] = "I32",   [POSREF_I64] = "I64"};
+    return names[dtype];
+}
+
+/* [{"name": "y", "dtype": "F32", "shape": [4, 8]}, ...]: what the reply must hold. */
+static void list_outputs(struct posref_buffer *out, const struct posref_tensors *set)
+{
+    posref_buffer_text(out, "[");
+    for (int i = 0; i < set->n; i++) {
+        const struct posref_tensor *tensor = &set->item[i];
+        posref_buffer_printf(out, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
+                             i ? ", " : "", tensor->name, type_name(tensor->dtype));
+        for (int axis = 0; axis < tensor->rank; axis++)
+            posref_buffer_printf(out, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
+        posref_buffer_text(out, "]}");
+    }
+    posref_buffer_text(out, "]");
+    posref_buffer_add(out, "", 1);
+}
+
+/* Starts the command and greets it. */
+static bool begin(struct exec_state *state, char *why, size_t why_size_bytes)
+{
+    const char *const metadata[] = {"posref", "1", "call", "open", "config", state->config, NULL};
+    const struct posref_tensors none = {.n = 0};
+    struct posref_safetensors reply = {.n = 0};
+    if (!exec_program_start(&state->program, why, why_size_bytes))
+        return false;
+    if (exec_program_ask(&state->program, &reply, &none, metadata, why, why_size_bytes) !=
+        EXEC_ANSWERED)
+        return false;
+    struct posref_tensors nothing = {.n = 0};
+    bool good = exec_reply_take(&nothing, &reply, why, why_size_bytes) == POSREF_PLUGIN_OK;
+    const char *name = posref_safetensors_metadata(&reply, "name");
+    const char *version = posref_safetensors_metadata(&reply, "version");
+    snprintf(state->name, sizeof state->name, "%s", name ? name : "");
+    snprintf(state->version, sizeof state->version, "%s", version ? version : "");
+    posref_safetensors_close(&reply);
+    if (!good)
+        exec_program_stop(&state->program);
+    return good;
+}
+
+static int32_t run(void *ctx, const struct posref_plugin_call *call, char *why,
+                   size_t why_size_bytes)
+{
+    struct exec_state *state = ctx;
+    struct posref_tensors in, out;
+    struct posref_buffer outputs;
+    struct posref_safetensors reply = {.n = 0};
+    int32_t status = POSREF_PLUGIN_ERROR;
+    if (!exec_program_runs(&state->program) && !begin(state, why, why_size_bytes))
+        return POSREF_PLUGIN_ERROR;
+    describe(&in, &out, call);
+    posref_buffer_init(&outputs, 1 << 16);
+    list_outputs(&outputs, &out);
+    const char *const metadata[] = {"posref", "1",        "call",    "run",        "op", call->op,
+                                    "spec",   call->spec, "outputs", outputs.data, NULL};
+    if (outputs.failed)
+        snprintf(why, why_size_bytes, "no memory");
+    else
+        switch (exec_program_ask(&state->program, &reply, &in, metadata, why, why_size_bytes)) {
+        case EXEC_ANSWERED: status = exec_reply_take(&out, &reply, why, why_size_bytes); break;
+        case EXEC_ENDED: exec_program_follow(&state->program); break; /* does not return */
+        case EXEC_BROKEN: break;
+        }
+    posref_safetensors_close(&reply);
+    posref_buffer_clear(&outputs);
+    return status;
+}
+
+static int32_t open_program(void **state, const char *config, char *why, size_t why_size_bytes)
+{
+    struct exec_state *mine = *state;
+    mine->config = config;
+    return begin(mine, why, why_size_bytes) ? POSREF_PLUGIN_OK : POSREF_PLUGIN_ERROR;
+}
+
+static void close_program(void *state)
+{
+    exec_program_stop(&((struct exec_state *)state)->program);
+}
+
+const struct posref_plugin *posref_exec_plugin(void **state, const char *command)
+{
+    struct exec_state *mine = calloc(1, sizeof *mine);
+    if (!mine)
+        return NULL;
+    mine->program = (struct exec_program){.command = command, .to = -1, .from = -1};
+    mine->plugin = (struct posref_plugin){.abi = POSREF_PLUGIN_ABI,
+                                          .struct_size = sizeof mine->plugin,
+                                          .name = mine->name,
+                                          .version = mine->version,
+                                          .open = open_program,
+                                          .run = run,
+                                          .close = close_program};
+    *state = mine;
+    return &mine->plugin;
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python kernel as a posref plugin, with the standard library, and numpy if there.
+
+    import posref
+    def kernel(op, spec, inputs):           # spec: {"dim": "64", ...}; inputs: {"x": Tensor, ...}
+        if op != "rotate" or spec["scheme"] != "rope":
+            return None                     # declined (or raise posref.Unsupported("why"))
+        return {"y": my_rotation(inputs["x"].numpy(), inputs["positions"].numpy())}
+    posref.serve(kernel, name="mine", version="1")
+
+Run by `posref test 'exec:python3 mine.py'`. docs/plugin.md has the protocol. Outputs may be Tensors,
+numpy arrays, or (nested) lists; they are converted to the dtype that was asked for.
+"""
+import json
+import os
+import struct
+import sys
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+# How struct packs an element; BF16 goes through its 16 bits.
+_CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "H", "I32": "i", "I64": "q"}
+_NUMPY = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I32": "<i4", "I64": "<i8"}
+
+
+class Unsupported(Exception):
+    """Raised by a kernel: it does not do this call."""
+
+
+def _from_bf16(bits):
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+def _to_bf16(value):
+    """The bits of the nearest bfloat16, ties to even."""
+    (bits,) = struct.unpack("<I", _float32(value))
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return bits >> 16 | 0x40  # a NaN stays one
+    return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
+def _float32(value):
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return struct.pack("<f", float("inf") if value > 0 else float("-inf"))
+
+
+class Tensor:
+    """A dtype (as safetensors spells it), a shape, and the elements' bytes (little endian)."""
+
+    def __init__(self, dtype, shape, data):
+        self.dtype, self.shape, self.data = dtype, tuple(shape), bytes(data)
+
+    def values(self):
+        """The elements as a flat list of numbers."""
+        n = len(self.data) // struct.calcsize(_CODES[self.dtype])
+        numbers = struct.unpack("<%d%s" % (n, _CODES[self.dtype]), self.data)
+        return [_from_bf16(bits) for bits in numbers] if self.dtype == "BF16" else list(numbers)
+
+    def numpy(self):
+        """A numpy array: of this dtype, for BF16 of float32 with the same values."""
+        if numpy is None:
+            raise RuntimeError("numpy is not installed; use values()")
+        if self.dtype == "BF16":
+            wide = numpy.frombuffer(self.data, "<u2").astype("<u4") << 16
+            return wide.view("<f4").reshape(self.shape)
+        return numpy.frombuffer(self.data, _NUMPY[self.dtype]).reshape(self.shape)
+
+
+def _flatten(value):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _flatten(part)
+    else:
+        yield value
+
+
+def _encode(value, dtype):
+    """The bytes of an output in the dtype that was asked for."""
+    if isinstance(value, Tensor):
+        if value.dtype == dtype:
+            return value.data
+        value = value.values()
+    if numpy is not None and isinstance(value, numpy.ndarray) and dtype in _NUMPY:
+        with numpy.errstate(over="ignore"):
+            return numpy.ascontiguousarray(value).astype(_NUMPY[dtype]).tobytes()
+    numbers = list(_flatten(value))
+    if dtype == "BF16":
+        return struct.pack("<%dH" % len(numbers), *(_to_bf16(number) for number in numbers))
+    if dtype in ("I32", "I64"):
+        return struct.pack("<%d%s" % (len(numbers), _CODES[dtype]), *map(int, numbers))
+    if dtype == "F32":
+        return b"".join(_float32(number) for number in numbers)
+    return struct.pack("<%d%s" % (len(numbers), _CODES[dtype]), *numbers)
+
+
+def _write(stream, metadata, tensors=()):
+    """One frame: the length of a safetensors document, and the document."""
+    header, data = {"__metadata__": metadata}, b""
+    for name, dtype, shape, content in tensors:
+        header[name] = {"dtype": dtype, "shape": list(shape),
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    document = struct.pack("<Q", len(text)) + text + data
+    stream.write(struct.pack("<Q", len(document)) + document)
+    stream.flush()
+
+
+def _read(stream):
+    """The metadata and tensors of the next frame; None at the end."""
+    length = stream.read(8)
+    if len(length) < 8:
+        return None
+    document = stream.read(struct.unpack("<Q", length)[0])
+    (size,) = struct.unpack("<Q", document[:8])
+    header = json.loads(document[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = Tensor(entry["dtype"], entry["shape"],
+                               document[8 + size + begin:8 + size + end])
+    return metadata, tensors
+
+
+def _pairs(text):
+    return dict(word.split("=", 1) for word in text.split())
+
+
+def _answer(kernel, metadata, inputs):
+    """The reply to a run: metadata, tensors."""
+    try:
+        result = kernel(metadata["op"], _pairs(metadata["spec"]), inputs)
+    except Unsupported as why:
+        return {"status": "unsupported", "why": str(why)}, ()
+    except Exception as error:  # the kernel's failure is a verdict, not the end of the run
+        return {"status": "error", "why": "%s: %s" % (type(error).__name__, error)}, ()
+    if result is None:
+        return {"status": "unsupported", "why": ""}, ()
+    tensors = []
+    for output in json.loads(metadata["outputs"]):
+        if output["name"] in result:
+            tensors.append((output["name"], output["dtype"], output["shape"],
+                            _encode(result[output["name"]], output["dtype"])))
+    return {"status": "ok"}, tensors
+
+
+def serve(kernel, name="", version="", configure=None):
+    """Answers calls until posref closes the input. configure(config), if given, gets what the user
+    said by --config, {"key": "value"}, before the first call."""
+    # The protocol moves to a descriptor of its own, so that a print() goes to the report.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    requests = sys.stdin.buffer
+    while True:
+        frame = _read(requests)
+        if frame is None:
+            return
+        metadata, inputs = frame
+        if metadata["call"] == "open":
+            reply = {"status": "ok", "name": name, "version": version}
+            config = _pairs(metadata["config"])
+            try:
+                if configure is not None:
+                    configure(config)
+                elif config:
+                    reply = {"status": "error", "why": "takes no --config"}
+            except Exception as error:
+                reply = {"status": "error", "why": str(error)}
+            _write(replies, reply)
+            continue
+        try:
+            reply, tensors = _answer(kernel, metadata, inputs)
+            _write(replies, reply, tensors)
+        except (TypeError, ValueError, struct.error) as error:
+            _write(replies, {"status": "error", "why": "an output cannot be encoded: %s" % error})
