@@ -248,8 +248,7 @@ static unsigned long long descendants_pages(pid_t worker)
     const struct dirent *entry;
     DIR *proc = opendir("/proc");
     while (proc && (entry = readdir(proc)) != NULL) {
-        int parent, group, session;
-        long long resident = 0;
+        long long field[22] = {0}; /* from "PARENT GROUP SESSION ..." on: the 4th to the 24th */
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
         snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
@@ -259,13 +258,13 @@ static unsigned long long descendants_pages(pid_t worker)
             fclose(file);
         line[got] = '\0';
         const char *after_name = strrchr(line, ')');
-        /* ") S PARENT GROUP SESSION ...", field 24 of the whole line is the resident set. */
-        if (!after_name || sscanf(after_name + 2, "%*c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u "
-                                  "%*u %*d %*d %*d %*d %*d %*d %*u %*u %lld",
-                                  &parent, &group, &session, &resident) != 4)
+        if (!after_name || strlen(after_name) < 5)
             continue;
-        if (session == worker && strtol(entry->d_name, NULL, 10) != worker && resident > 0)
-            pages += (unsigned long long)resident;
+        char *at = line + (after_name - line) + 3; /* ") S ": a letter of state between blanks */
+        for (int k = 0; k < 21; k++)
+            field[k] = strtoll(at, &at, 10); /* at the end: 0 */
+        if (field[2] == worker && strtol(entry->d_name, NULL, 10) != worker && field[20] > 0)
+            pages += (unsigned long long)field[20];
     }
     if (proc)
         closedir(proc);

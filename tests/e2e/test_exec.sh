@@ -42,8 +42,8 @@ fi
 # kernel CODE: a program that serves the code as its kernel, which may print.
 kernel() {
     printf 'import os, sys, time\nsys.path.insert(0, %s)\nimport posref\n' "'$plugins'" >k.py
-    printf 'def kernel(op, spec, inputs):\n    x = inputs["x"].values()\n    %s\nposref.serve(kernel)\n' \
-        "$1" >>k.py
+    printf 'def kernel(op, spec, inputs):\n    x = inputs["x"].values()\n    %s\n' "$1" >>k.py
+    echo 'posref.serve(kernel)' >>k.py
 }
 # becomes VERDICT TEXT ARGUMENT...: the kernel's verdict, and what the report says of it.
 becomes() {
@@ -52,8 +52,11 @@ becomes() {
     judge 'python3 k.py' --dtype f32 "$@"
     same "$status" 1 "exit status of $verdict"
     same "$(jq -r ".counts[\"$verdict\"]" j)" 1 "verdict $verdict: $(jq -c .counts j)"
-    if jq -e --arg text "$text" '[.failures[].why // "", .printed // ""] | any(contains($text))' \
-        j >/dev/null; then ok; else bad "'$text' is not said: $(jq -c .failures j | head -c 400)"; fi
+    # shellcheck disable=SC2016 # jq's own variable
+    local said='[.failures[].why // "", .printed // ""] | any(contains($text))'
+    if jq -e --arg text "$text" "$said" j >/dev/null; then ok; else
+        bad "'$text' is not said: $(jq -c .failures j | head -c 400)"
+    fi
 }
 kernel 'return {"y": x}'
 becomes fail ''
@@ -101,7 +104,9 @@ END
 raw() {
     judge "python3 raw.py '$1'" --dtype f32,f64
     same "$status $(jq -r .counts.error j)" '1 2' "each call is an error: $1 ($(jq -c .counts j))"
-    if jq -e --arg text "$2" '[.failures[].why] | all(contains($text))' j >/dev/null; then ok; else
+    if jq -e --arg text "$2" '[.failures[].why] | all(contains($text))' j >/dev/null; then
+        ok
+    else
         bad "'$2' is not said: $(jq -c '[.failures[].why]' j)"
     fi
 }
@@ -116,7 +121,7 @@ same "$status $(jq -r .counts.exited j)" '1 1' 'ends without an answer'
 
 # A command that cannot be opened is bad input.
 refuses 'refused to open: the program ended with status 3' test --suite smoke 'exec:exit 3'
-refuses 'refused to open: the program ended with status 127' test --suite smoke 'exec:./no-such-program'
+refuses 'refused to open: the program ended with status 127' test --suite smoke exec:./nothing
 refuses 'refused to open: the reply is no frame' test --suite smoke 'exec:cat /dev/zero'
 refuses 'refused to open: the reply is no frame' test --suite smoke 'exec:echo hello there, posref'
 same "$(pgrep -f 'raw.py|k.py' | wc -l)" 0 'nothing is left running'

@@ -1,4 +1,5 @@
-# libFuzzer runs of the file readers and of the exec protocol, as in fuzz.mk: make fuzz-gguf FUZZ_SECONDS=600
+# libFuzzer runs of the file readers and of the exec protocol, as in fuzz.mk:
+# make fuzz-gguf FUZZ_SECONDS=600
 FUZZ_READERS = safetensors gguf exec
 FUZZ_READER_TARGETS = $(FUZZ_READERS:%=fuzz-%)
 

@@ -15,7 +15,7 @@ static void set_output(struct posref_tensor *out, const char *name, enum posref_
                        int64_t rows, int64_t columns)
 {
     *out = (struct posref_tensor){.dtype = dtype, .rank = 2, .shape = {rows, columns}};
-    strcpy(out->name, name);
+    snprintf(out->name, sizeof out->name, "%s", name);
     out->data = malloc((size_t)(rows * columns) * posref_dtype_size(dtype));
     if (!out->data)
         abort();
