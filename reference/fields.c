@@ -22,7 +22,7 @@
     {.name = (key), .type = (of_type), .offset = AT(member), .min = (lowest), .max = (highest),   \
      .unit = (of), .meaning = (text)}
 
-static const char *const schemes[] = {"rope", "sinusoidal", "alibi", "timestep", NULL};
+static const char *const schemes[] = {"rope", "sinusoidal", "alibi", "timestep", "learned", NULL};
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
 static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half", "mismatched",
                                        NULL};
@@ -31,6 +31,8 @@ static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3"
 static const char *const orders[] = {"interleaved", "concat", "flipped", NULL};
 static const char *const exponents[] = {"d", "half_minus_one", NULL};
 static const char *const odd_dims[] = {"zero_column", "extra_sine", NULL};
+static const char *const beyonds[] = {"error", "truncate", "interpolate", NULL};
+static const char *const interpolations[] = {"linear", "cubic", NULL};
 static const char *const x_scales[] = {"one", "sqrt_dim", NULL};
 static const char *const forms[] = {"distance", "row", "symmetric", NULL};
 
@@ -113,6 +115,20 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_X_SCALE] = CHOICE("x_scale", x_scale, x_scales, "one",
                                     "multiplies x before the table is added: 1, or the square "
                                     "root of dim"),
+    [POSREF_FIELD_BEYOND] = CHOICE("beyond", beyond, beyonds, "error",
+                                   "positions without a row: an error, the nearest row "
+                                   "(truncate), or the table resampled (interpolate)"),
+    [POSREF_FIELD_INTERPOLATION] = CHOICE("interpolation", interpolation, interpolations, NULL,
+                                          "linear, or cubic convolution with a = -3/4; default: "
+                                          "linear for one axis, cubic for two"),
+    [POSREF_FIELD_PREFIX_ROWS] = INT("prefix_rows", prefix_rows, 0, 1048576, "rows", NULL,
+                                     "rows before the grid (class tokens), not resampled; "
+                                     "default: 0"),
+    [POSREF_FIELD_SOURCE_GRID] = LIST("source_grid", source_grid, POSREF_TYPE_INTS, 1, 65536,
+                                      "rows", "the table's grid: length, or height and width; "
+                                      "required by beyond=interpolate"),
+    [POSREF_FIELD_TARGET_GRID] = LIST("target_grid", target_grid, POSREF_TYPE_INTS, 1, 65536,
+                                      "rows", "the grid that positions count, row by row"),
     [POSREF_FIELD_FLIP_SIN_TO_COS] = {.name = "flip_sin_to_cos", .type = POSREF_TYPE_BOOL,
                                       .offset = AT(flip_sin_to_cos), .unit = "",
                                       .default_text = "false",

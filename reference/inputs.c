@@ -11,6 +11,7 @@ static const struct posref_input_def inputs[] = {
     {"k_positions", "positions of keys; default: positions", true},
     {"mask", "one value a token: 1, or 0 for padding", false},
     {"x", "what is rotated, or what the table is added to", false},
+    {"weights", "the learned table of the scheme", false},
     {"logits", "scaled scores before the bias, for weights", false},
 };
 

@@ -52,7 +52,7 @@ struct posref_arena {
 /* ---- specs --------------------------------------------------------------------------------- */
 
 enum posref_scheme { POSREF_SCHEME_ROPE, POSREF_SCHEME_SINUSOIDAL, POSREF_SCHEME_ALIBI,
-                     POSREF_SCHEME_TIMESTEP, POSREF_N_SCHEMES };
+                     POSREF_SCHEME_TIMESTEP, POSREF_SCHEME_LEARNED, POSREF_N_SCHEMES };
 enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED,
                       POSREF_PAIRING_INTERLEAVED_TO_HALF, POSREF_PAIRING_MISMATCHED };
 enum posref_partial { POSREF_PARTIAL_LEADING, POSREF_PARTIAL_TRAILING,
@@ -62,6 +62,8 @@ enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING
                       POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
 enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED };
 enum posref_odd_dim { POSREF_ODD_DIM_ZERO_COLUMN, POSREF_ODD_DIM_EXTRA_SINE };
+enum posref_beyond { POSREF_BEYOND_ERROR, POSREF_BEYOND_TRUNCATE, POSREF_BEYOND_INTERPOLATE };
+enum posref_interpolation { POSREF_INTERPOLATION_LINEAR, POSREF_INTERPOLATION_CUBIC };
 enum posref_x_scale { POSREF_X_SCALE_ONE, POSREF_X_SCALE_SQRT_DIM };
 enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
 enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
@@ -95,6 +97,11 @@ enum posref_field {
     POSREF_FIELD_MIN_TIMESCALE,
     POSREF_FIELD_TABLE_SCALE,
     POSREF_FIELD_X_SCALE,
+    POSREF_FIELD_BEYOND,
+    POSREF_FIELD_INTERPOLATION,
+    POSREF_FIELD_PREFIX_ROWS,
+    POSREF_FIELD_SOURCE_GRID,
+    POSREF_FIELD_TARGET_GRID,
     POSREF_FIELD_FLIP_SIN_TO_COS,
     POSREF_FIELD_DOWNSCALE_FREQ_SHIFT,
     POSREF_FIELD_SCALE,
@@ -148,6 +155,11 @@ struct posref_spec {
     double min_timescale;
     double table_scale;
     int x_scale;
+    int beyond;
+    int interpolation;
+    int prefix_rows;
+    struct posref_ints source_grid;
+    struct posref_ints target_grid;
     bool flip_sin_to_cos;
     int downscale_freq_shift;
     double scale;
@@ -258,9 +270,9 @@ POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_R
 enum posref_op {
     POSREF_OP_ALL,
     POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
-    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | sinusoidal, timestep: table [n, dim]   */
+    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | others: table [n, dim]   */
     POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
-    POSREF_OP_EMBED,       /* sinusoidal: y = x + table, shape of x                              */
+    POSREF_OP_EMBED,       /* sinusoidal, learned: y = x + table, shape of x                     */
     POSREF_OP_BIAS,        /* alibi: bias [h, n_q, n_k]                                          */
     POSREF_OP_WEIGHTS,     /* alibi: weights [h, n_q, n_k] = softmax over k of logits + bias     */
     POSREF_N_OPS

@@ -60,6 +60,7 @@ extern const struct posref_scheme_def posref_rope;
 extern const struct posref_scheme_def posref_sinusoidal;
 extern const struct posref_scheme_def posref_alibi;
 extern const struct posref_scheme_def posref_timestep;
+extern const struct posref_scheme_def posref_learned;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

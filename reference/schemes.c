@@ -9,6 +9,7 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_SINUSOIDAL] = &posref_sinusoidal,
     [POSREF_SCHEME_ALIBI] = &posref_alibi,
     [POSREF_SCHEME_TIMESTEP] = &posref_timestep,
+    [POSREF_SCHEME_LEARNED] = &posref_learned,
 };
 
 static const char *const ops[POSREF_N_OPS] = {

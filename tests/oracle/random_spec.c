@@ -222,6 +222,44 @@ static void random_timestep(struct request *r, struct oracle_case *c, struct dic
     request_tensor(r, c, "positions", 1, &n, t);
 }
 
+static void random_learned(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    const int64_t dim = 2 + dice_below(d, 3), n = 1 + dice_below(d, 6);
+    const bool grid = dice_below(d, 2), two = dice_below(d, 2), counted = dice_below(d, 3) == 0;
+    int64_t prefix = dice_below(d, 3), h = 1 + dice_below(d, 7), w = 1 + dice_below(d, 5);
+    int64_t th = dice_below(d, 4) ? 1 + dice_below(d, 16) : h, tw = 1 + dice_below(d, 9);
+    int64_t rows = grid ? prefix + h * (two ? w : 1) : 8 + dice_below(d, 8);
+    int64_t end = grid ? prefix + th * (two ? tw : 1) : rows;
+    double at[8];
+    request_add(r, "scheme=learned");
+    request_add(r, "dim=%lld", (long long)dim);
+    for (int64_t k = 0; k < n; k++)
+        at[k] = counted ? (double)dice_below(d, 2) : (double)dice_below(d, end);
+    request_tensor(r, c, counted ? "mask" : "positions", 1, &n, at);
+    if (counted)
+        request_add(r, "%s=%d", dice_below(d, 2) ? "padding_idx" : "offset", 1);
+    if (grid) {
+        request_add(r, "beyond=interpolate");
+        request_add(r, "prefix_rows=%lld", (long long)prefix);
+        request_add(r, two ? "source_grid=%lld,%lld" : "source_grid=%lld", (long long)h,
+                    (long long)w);
+        request_add(r, two ? "target_grid=%lld,%lld" : "target_grid=%lld", (long long)th,
+                    (long long)tw);
+        if (dice_below(d, 2))
+            request_add(r, "interpolation=%s", dice_below(d, 2) ? "linear" : "cubic");
+    } else if (dice_below(d, 2)) {
+        request_add(r, "beyond=truncate");
+    }
+    if (dice_below(d, 3) == 0)
+        request_add(r, "table_scale=%.17g", dice_below(d, 2) ? 0.125 : dice_real(d, 0.01, 3));
+    if (dice_below(d, 3) == 0)
+        request_add(r, "x_scale=sqrt_dim");
+    int64_t shape[2] = {n, dim}, of_weights[2] = {rows, dim};
+    if (dice_below(d, 2))
+        add_values(r, c, d, "x", 2, shape);
+    add_values(r, c, d, "weights", 2, of_weights);
+}
+
 static void random_alibi(struct request *r, struct oracle_case *c, struct dice *d)
 {
     static const char *const forms[] = {"distance", "row", "symmetric"};
@@ -246,9 +284,12 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
 
 void random_request(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    switch (dice_below(d, 9)) {
+    switch (dice_below(d, 10)) {
     case 0:
         random_alibi(r, c, d);
+        break;
+    case 9:
+        random_learned(r, c, d);
         break;
     case 8:
         random_timestep(r, c, d);

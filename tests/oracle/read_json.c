@@ -26,9 +26,25 @@ static bool read_number(double *out, const json_t *json)
     return true;
 }
 
+/* A list of numbers, as the text with commas between them. */
+static bool read_list(struct oracle_case *c, const char *key, const json_t *list)
+{
+    size_t i, size = 32 * json_array_size(list) + 1, used = 0;
+    json_t *value;
+    char *text = calloc(size, 1);
+    json_array_foreach(list, i, value)
+        used += (size_t)snprintf(text + used, size - used, "%s%.17g", i ? "," : "",
+                                 json_number_value(value));
+    bool ok = text && oracle_case_set(c, key, text);
+    free(text);
+    return ok;
+}
+
 static bool read_field(struct oracle_case *c, const char *key, const json_t *value)
 {
     char text[64];
+    if (json_is_array(value))
+        return read_list(c, key, value);
     if (json_is_string(value))
         return oracle_case_set(c, key, json_string_value(value));
     if (json_is_null(value))
