@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Learned absolute embeddings, as fractions: table_scale times row `position + offset` of the
  * weights, or, counted from a mask, padding_idx + 1 + k and padding_idx (padding_idx given),
- * offset + k and offset - 1 (not). beyond=truncate takes the nearest row. beyond=interpolate: behind
+ * offset + k and offset - 1 (not). beyond=truncate takes the nearest row; beyond=interpolate: after
  * prefix_rows entry t of a target grid is at (t + 1/2) S/T - 1/2 of the source, axis by axis;
  * linear: max(0, .) between two neighbours; cubic: Keys' kernel with a = -3/4 on four, the ends
  * repeated; S = T on every axis untouched. y = x_scale x + table. */
