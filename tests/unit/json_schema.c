@@ -132,6 +132,10 @@ static bool check_keyword(const struct check *check, const char *keyword, const 
                 : strcmp(keyword, "exclusiveMinimum") == 0 ? number > limit
                 : strcmp(keyword, "maximum") == 0          ? number <= limit
                 : strcmp(keyword, "exclusiveMaximum") == 0 ? number < limit
+                : strcmp(keyword, "minItems") == 0
+                    ? (double)json_array_size(value) >= limit
+                : strcmp(keyword, "maxItems") == 0
+                    ? (double)json_array_size(value) <= limit
                                                            : false;
     return good || fail(check, keyword, value);
 }
