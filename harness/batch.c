@@ -124,8 +124,7 @@ static bool is_nan(uint64_t bits, enum posref_dtype dtype)
     }
 }
 
-/* NaN matches nothing; the pattern that outputs start with says that nobody wrote the element. */
-static void look_at_outputs(struct posref_trial *trial)
+void posref_trial_look(struct posref_trial *trial)
 {
     int64_t n_nan = 0, n_unwritten = 0;
     for (int i = 0; i < trial->out.n; i++) {
@@ -187,7 +186,7 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
         for (int i = 0; i < trial->out.n; i++)
             memcpy(trial->out.item[i].data, (unsigned char *)wire + batch->at[k].out_offset[i],
                    tensor_bytes(&trial->out.item[i]));
-        look_at_outputs(trial);
+        posref_trial_look(trial);
         return;
     case POSREF_WIRE_DECLINED: trial->verdict = POSREF_VERDICT_UNSUPPORTED; return;
     case POSREF_WIRE_ERROR: trial->verdict = POSREF_VERDICT_ERROR; return;

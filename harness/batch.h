@@ -31,4 +31,8 @@ struct posref_wire_case *posref_batch_record(const struct posref_batch *batch,
 void posref_batch_read(struct posref_trial *trial, const struct posref_batch *batch,
                        struct posref_wire *wire, size_t k);
 
+/* Looks for elements that nobody wrote (the pattern that outputs start with) and for NaN, and sets
+ * the verdict where there are any. */
+void posref_trial_look(struct posref_trial *trial);
+
 #endif

@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
-    "usage: posref test PLUGIN [KEY=VALUE]... [OPTION]...\n\n"
+    "usage: posref test PLUGIN [KEY=VALUE]... [OPTION]...\n"
+    "       posref test --answers DIR [KEY=VALUE]... [OPTION]...\n\n"
     "Judges an implementation on the golden vectors that match. PLUGIN is a shared library\n"
-    "(docs/plugin.md); it runs in a process of its own. KEY is any field of a spec, op, flag, or\n"
+    "or exec:COMMAND (docs/plugin.md); it runs in a process of its own. --answers DIR judges what a\n"
+    "device made of the prompts of posref export. KEY is any field of a spec, op, flag, or\n"
     "id (then VALUE is how the id begins).\n\n"
     "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
     "  --dtype LIST             of f64,f32,f16,bf16 (default all; a plugin may decline some)\n"
@@ -183,6 +186,8 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
         return posref_targets_add(&a->reports, value, err);
     } else if (strcmp(key, "--baseline") == 0) {
         a->baseline_path = value;
+    } else if (strcmp(key, "--answers") == 0) {
+        o->answers = value;
     } else if (strcmp(key, "--require") == 0) {
         return read_required(a, value, err);
     } else if (strcmp(key, "--shard") == 0) {
@@ -213,6 +218,21 @@ static enum posref_status add_condition(struct arguments *a, const char *text,
     return posref_filter_add(a->filter, key, equals + 1, err);
 }
 
+/* What is judged: a plugin, or a directory of answers. */
+static enum posref_status settle_subject(struct arguments *a, struct posref_error *err)
+{
+    struct stat info;
+    if (a->options.answers && a->options.plugin)
+        return bad(err, a->options.plugin, "--answers takes the place of a plugin");
+    if (a->options.answers && (stat(a->options.answers, &info) != 0 || !S_ISDIR(info.st_mode)))
+        return bad(err, a->options.answers, "is no directory of answers");
+    if (a->options.answers)
+        a->options.plugin = a->options.answers;
+    if (!a->options.plugin)
+        return bad(err, "PLUGIN", "missing: the shared library to judge");
+    return POSREF_OK;
+}
+
 /* The first word without a dash is the plugin; the others are conditions. */
 static enum posref_status read_arguments(struct arguments *a, int argc, char **argv,
                                          struct posref_error *err)
@@ -232,7 +252,7 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
             if (!equals && i + 1 == argc)
                 return bad(err, key, "needs a value");
             status = set_option(a, key, equals ? equals + 1 : argv[++i], err);
-        } else if (!a->options.plugin) {
+        } else if (!a->options.plugin && !(a->options.answers && equals)) {
             a->options.plugin = text;
         } else {
             status = add_condition(a, text, err);
@@ -240,9 +260,7 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
         if (status != POSREF_OK)
             return status;
     }
-    if (!a->options.plugin)
-        return bad(err, "PLUGIN", "missing: the shared library to judge");
-    return POSREF_OK;
+    return settle_subject(a, err);
 }
 
 /* Grade exact is not told from float32 where the output itself has no more digits. */
@@ -269,7 +287,8 @@ static enum posref_status settle(struct arguments *a, struct posref_error *err)
     posref_buffer_init(&command, 1 << 20);
     add_word(&command, program_invocation_name);
     add_word(&command, "test");
-    add_word(&command, a->options.plugin);
+    if (!a->options.answers) /* else --answers is among the options */
+        add_word(&command, a->options.plugin);
     if (a->command.length)
         posref_buffer_text(&command, " ");
     posref_buffer_add(&command, a->command.data, a->command.length);

@@ -37,30 +37,6 @@ static void describe(struct posref_tensors *in, struct posref_tensors *out,
     }
 }
 
-static const char *type_name(enum posref_dtype dtype)
-{
-    static const char *const names[] = {[POSREF_F64] = "F64",   [POSREF_F32] = "F32",
-                                        [POSREF_F16] = "F16",   [POSREF_BF16] = "BF16",
-                                        [POSREF_I32] = "I32",   [POSREF_I64] = "I64"};
-    return names[dtype];
-}
-
-/* [{"name": "y", "dtype": "F32", "shape": [4, 8]}, ...]: what the reply must hold. */
-static void list_outputs(struct posref_buffer *out, const struct posref_tensors *set)
-{
-    posref_buffer_text(out, "[");
-    for (int i = 0; i < set->n; i++) {
-        const struct posref_tensor *tensor = &set->item[i];
-        posref_buffer_printf(out, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
-                             i ? ", " : "", tensor->name, type_name(tensor->dtype));
-        for (int axis = 0; axis < tensor->rank; axis++)
-            posref_buffer_printf(out, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
-        posref_buffer_text(out, "]}");
-    }
-    posref_buffer_text(out, "]");
-    posref_buffer_add(out, "", 1);
-}
-
 /* Starts the command and greets it. */
 static bool begin(struct exec_state *state, char *why, size_t why_size_bytes)
 {
@@ -96,7 +72,7 @@ static int32_t run(void *ctx, const struct posref_plugin_call *call, char *why,
         return POSREF_PLUGIN_ERROR;
     describe(&in, &out, call);
     posref_buffer_init(&outputs, 1 << 16);
-    list_outputs(&outputs, &out);
+    exec_outputs_text(&outputs, &out);
     const char *const metadata[] = {"posref", "1",        "call",    "run",        "op", call->op,
                                     "spec",   call->spec, "outputs", outputs.data, NULL};
     if (outputs.failed)

@@ -39,6 +39,13 @@ enum exec_answer exec_program_read(struct exec_program *program, struct posref_s
  * the reason in why. */
 int32_t exec_reply_take(const struct posref_tensors *out, const struct posref_safetensors *reply,
                         char *why, size_t why_size_bytes);
+/* The same for an answer without a status: POSREF_PLUGIN_OK or POSREF_PLUGIN_ERROR. */
+int32_t exec_reply_outputs(const struct posref_tensors *out,
+                           const struct posref_safetensors *reply, char *why,
+                           size_t why_size_bytes);
+/* The outputs that an answer must hold, as JSON: [{"name": "y", "dtype": "F32", "shape": [4, 8]},
+ * ...], with a NUL at the end. */
+void exec_outputs_text(struct posref_buffer *text, const struct posref_tensors *out);
 /* Closes its input, and waits for it to end. */
 void exec_program_stop(struct exec_program *program);
 /* Ends this process as the program ended: by its signal, else by exiting with its status. */

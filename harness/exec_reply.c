@@ -6,6 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *type_name(enum posref_dtype dtype)
+{
+    static const char *const names[] = {[POSREF_F64] = "F64",   [POSREF_F32] = "F32",
+                                        [POSREF_F16] = "F16",   [POSREF_BF16] = "BF16",
+                                        [POSREF_I32] = "I32",   [POSREF_I64] = "I64"};
+    return names[dtype];
+}
+
+void exec_outputs_text(struct posref_buffer *out, const struct posref_tensors *set)
+{
+    posref_buffer_text(out, "[");
+    for (int i = 0; i < set->n; i++) {
+        const struct posref_tensor *tensor = &set->item[i];
+        posref_buffer_printf(out, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
+                             i ? ", " : "", tensor->name, type_name(tensor->dtype));
+        for (int axis = 0; axis < tensor->rank; axis++)
+            posref_buffer_printf(out, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
+        posref_buffer_text(out, "]}");
+    }
+    posref_buffer_text(out, "]");
+    posref_buffer_add(out, "", 1);
+}
+
 static void say(char *why, size_t why_size_bytes, const char *text)
 {
     snprintf(why, why_size_bytes, "%s", text ? text : "");
@@ -25,7 +48,7 @@ static bool take_output(const struct posref_tensor *want, const struct posref_sa
         memcpy(want->data, got->data, size);
         return true;
     }
-    snprintf(why, why_size_bytes, "the reply's %s is %s", want->name,
+    snprintf(why, why_size_bytes, "the answer's %s is %s", want->name,
              got ? "of another dtype or shape than asked for" : "missing");
     return false;
 }
@@ -40,15 +63,22 @@ int32_t exec_reply_take(const struct posref_tensors *out, const struct posref_sa
     if (status && strcmp(status, "error") == 0)
         return POSREF_PLUGIN_ERROR;
     if (!status || strcmp(status, "ok") != 0) {
-        say(why, why_size_bytes, "the reply's status is none of ok, unsupported, error");
+        say(why, why_size_bytes, "the answer's status is none of ok, unsupported, error");
         return POSREF_PLUGIN_ERROR;
     }
+    return exec_reply_outputs(out, reply, why, why_size_bytes);
+}
+
+int32_t exec_reply_outputs(const struct posref_tensors *out,
+                           const struct posref_safetensors *reply, char *why,
+                           size_t why_size_bytes)
+{
     for (int i = 0; i < out->n; i++)
         if (!take_output(&out->item[i], reply, why, why_size_bytes))
             return POSREF_PLUGIN_ERROR;
     for (size_t i = 0; i < reply->n; i++)
         if (!posref_tensors_find(out, reply->item[i].name)) {
-            snprintf(why, why_size_bytes, "the reply holds '%.60s', which was not asked for",
+            snprintf(why, why_size_bytes, "the answer holds '%.60s', which was not asked for",
                      reply->item[i].name);
             return POSREF_PLUGIN_ERROR;
         }

@@ -2,6 +2,7 @@
 /* Vectors to trials, trials to the worker, what comes back to the judge, a line for each. */
 #include "test_run.h"
 
+#include "answers.h"
 #include "exec_plugin.h"
 #include "stream.h"
 #include "trial.h"
@@ -188,8 +189,12 @@ static enum posref_status begin(struct run *run, struct posref_error *err)
                                                      options->memory_limit_bytes};
     char digest[65];
     name_groups(run);
-    enum posref_status status = digest_plugin(digest, options->plugin, err);
-    if (status == POSREF_OK)
+    enum posref_status status = POSREF_OK;
+    if (options->answers)
+        posref_sha256_hex(digest, options->plugin, strlen(options->plugin));
+    else
+        status = digest_plugin(digest, options->plugin, err);
+    if (status == POSREF_OK && !options->answers)
         status = posref_runner_new(&run->runner, &runner, err);
     if (status != POSREF_OK)
         return status;
@@ -198,8 +203,8 @@ static enum posref_status begin(struct run *run, struct posref_error *err)
     const struct posref_stream_header header = {
         .options = options,
         .suite = &run->suite,
-        .plugin_name = posref_runner_plugin_name(run->runner),
-        .plugin_version = posref_runner_plugin_version(run->runner),
+        .plugin_name = run->runner ? posref_runner_plugin_name(run->runner) : "answers",
+        .plugin_version = run->runner ? posref_runner_plugin_version(run->runner) : "",
         .plugin_sha256 = digest,
         .db_path = posref_db_path(run->db),
         .n_vectors = run->n_ids,
@@ -355,11 +360,13 @@ static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged
     enum posref_status status = posref_explainer_json(&explanations, &footer.n_unexplained,
                                                       run->explainer, err);
     posref_buffer_add(&explanations, "", 1);
-    footer.n_workers = posref_runner_n_workers(run->runner);
-    char printed[4096 + 1];
-    posref_runner_close(run->runner, &footer.close_verdict);
-    snprintf(printed, sizeof printed, "%s",
-             posref_runner_captured(run->runner, &footer.printed_bytes));
+    char printed[4096 + 1] = "";
+    if (run->runner) {
+        footer.n_workers = posref_runner_n_workers(run->runner);
+        posref_runner_close(run->runner, &footer.close_verdict);
+        snprintf(printed, sizeof printed, "%s",
+                 posref_runner_captured(run->runner, &footer.printed_bytes));
+    }
     footer.printed = printed;
     footer.explanations = explanations.data;
     *conforms = posref_counts_conform(&run->counts, footer.close_verdict, n_judged);
@@ -374,13 +381,23 @@ static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged
     return status;
 }
 
+static enum posref_status run_trials(struct run *run, struct posref_error *err)
+{
+    if (run->runner)
+        return posref_runner_run(run->runner, run->trial, run->n_trials, err);
+    for (size_t k = 0; k < run->n_trials; k++)
+        posref_answers_read(&run->trial[k], run->options->answers, run->vector[run->of[k]].id,
+                            run->dtype[k]);
+    return POSREF_OK;
+}
+
 static enum posref_status run_all(struct run *run, struct posref_error *err)
 {
     enum posref_status status = POSREF_OK;
     for (size_t next = 0; next < run->n_ids && status == POSREF_OK;) {
         status = load(run, &next, err);
         if (status == POSREF_OK)
-            status = posref_runner_run(run->runner, run->trial, run->n_trials, err);
+            status = run_trials(run, err);
         if (status == POSREF_OK)
             status = judge_chunk(run, err);
     }

@@ -25,6 +25,7 @@ struct posref_test_options {
     enum posref_grade gate[POSREF_N_FLOATS];
     double timeout_s, start_timeout_s;
     uint64_t memory_limit_bytes; /* resident memory of the worker; 0: none */
+    const char *answers; /* a directory of answers that stands for the plugin, or NULL */
     bool strict;
     const struct posref_baseline *baseline; /* or NULL */
     bool require[POSREF_N_OPS];             /* ops that may not be declined */

@@ -63,7 +63,7 @@ becomes fail ''
 kernel 'print("hello from", op); return {"y": [float("nan")] * len(x)}'
 becomes nan 'hello from rotate'
 kernel 'return {}'
-becomes error "the reply's y is missing"
+becomes error "the answer's y is missing"
 kernel 'return {"y": x[1:]}'
 becomes error 'no safetensors document: tensor y'
 kernel 'raise ValueError("out of luck")'
