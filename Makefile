@@ -135,10 +135,12 @@ INSTALL_SCHEMA = $(wildcard schema/*)
 INSTALL_DOCS = $(wildcard docs/*.md)
 DEST = $(DESTDIR)$(PREFIX)
 
-install: all ## install the program, the plugin header, schemas and documents (PREFIX, DESTDIR)
+install: all $(MUTANTS) ## install program, plugin header, schemas, documents (PREFIX, DESTDIR)
 	install -d $(DEST)/bin $(DEST)/include $(DEST)/share/posref/schema \
 	    $(DEST)/share/doc/posref/docs
 	install -m 755 $(INSTALL_BIN) $(DEST)/bin/
+	install -d $(DEST)/libexec/posref/mutants
+	install -m 755 $(MUTANTS) $(DEST)/libexec/posref/mutants/
 	install -m 644 $(INSTALL_INCLUDE) $(DEST)/include/
 	install -m 644 $(INSTALL_SCHEMA) $(DEST)/share/posref/schema/
 	install -m 644 README.md LICENSE $(DEST)/share/doc/posref/
@@ -146,7 +148,7 @@ install: all ## install the program, the plugin header, schemas and documents (P
 
 uninstall: ## remove what install put there
 	rm -f $(DEST)/bin/posref $(DEST)/include/posref_plugin.h
-	rm -rf $(DEST)/share/posref $(DEST)/share/doc/posref
+	rm -rf $(DEST)/share/posref $(DEST)/share/doc/posref $(DEST)/libexec/posref
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -11,10 +11,10 @@
 
 static const char help[] =
     "usage: posref export -o DIR [KEY=VALUE]... [OPTION]...\n\n"
-    "Writes the prompts of the vectors that match, without their answers. DIR/ID.DTYPE.safetensors\n"
+    "Writes the prompts of the vectors that match, without answers. DIR/ID.DTYPE.safetensors\n"
     "holds the inputs, and as metadata id, op, spec (key=value key=value), dtype and outputs, a\n"
-    "JSON list of {\"name\", \"dtype\", \"shape\"}. For each, save exactly these outputs under the\n"
-    "same name in a directory of your own, and have it judged: posref test --answers DIR.\n\n"
+    "JSON list of {\"name\", \"dtype\", \"shape\"}. For each, save exactly these outputs under\n"
+    "the same name in a directory of your own, and have it judged: posref test --answers DIR.\n\n"
     "  -o DIR                   where they go; made when missing\n"
     "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
     "  --dtype LIST             of f64,f32,f16,bf16 (default: f32)\n"
@@ -83,7 +83,7 @@ static enum posref_status read_arguments(struct exporting *e, int argc, char **a
             return status;
     }
     if (!e->dir || !*e->dir)
-        return posref_fail(e->err, POSREF_BAD_INPUT, "-o", "missing: the directory for the prompts");
+        return posref_fail(e->err, POSREF_BAD_INPUT, "-o", "missing: where the prompts go");
     return POSREF_OK;
 }
 

@@ -11,6 +11,7 @@ const struct posref_command posref_harness_commands[] = {
      posref_cmd_export},
     {"merge", "join the reports of shards; every vector exactly once, or it fails",
      posref_cmd_merge},
+    {"selftest", "the built-in bad plugins must all be caught", posref_cmd_selftest},
     {"weights", "check, permute or guess the row order of q and k in checkpoints",
      posref_cmd_weights},
     {NULL, NULL, NULL},
