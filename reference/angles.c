@@ -3,12 +3,18 @@
  * when the fast path does not decide. */
 #include "frequencies.h"
 
+#include "exact_turn.h"
+
 enum posref_status posref_frequencies_cos_sin_ball(struct posref_ball *cos_out,
                                                    struct posref_ball *sin_out,
                                                    const struct posref_frequencies *of, int i,
                                                    double position, unsigned prec_bits)
 {
     struct posref_ball turns, part, magnitude;
+    const int parts = posref_frequencies_exact_turn(of, i, position);
+    if (parts >= 0 && posref_exact_turn_combine(cos_out, parts, 1, 0, prec_bits) &&
+        posref_exact_turn_combine(sin_out, parts, 0, 1, prec_bits))
+        return POSREF_OK; /* frequencies counted in turns carry no magnitude */
     posref_ball_set_int(&turns, 0);
     if (position != 0) {
         enum posref_status status = posref_frequencies_at(&turns, of, i, prec_bits);
@@ -85,10 +91,11 @@ posref_frequencies_table(double *cos_out, double *sin_out, int64_t stride,
                       ? posref_turn_cos_sin(cosines, sines, undecided, turn, positions, (size_t)n)
                       : table_with_magnitude(cosines, sines, undecided, turn, magnitude, positions,
                                              (size_t)n);
-    for (int64_t k = 0; k < n && left > 0; k++) {
-        if (!undecided[k])
+    const bool by_turns = of->unit != POSREF_ANGLE_UNIT_RADIAN;
+    for (int64_t k = 0; k < n && (left > 0 || by_turns); k++) {
+        if (!undecided[k] && posref_frequencies_exact_turn(of, i, positions[k]) < 0)
             continue;
-        left--;
+        left -= undecided[k];
         enum posref_status status = decide(&cosines[k], &sines[k], of, i, positions[k]);
         if (status != POSREF_OK)
             return status;

@@ -28,6 +28,12 @@ static const char *const pairings[] = {"half", "interleaved", "interleaved_to_ha
                                        NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", NULL};
+static const char *const ladders[] = {"independent", "shared", "split", "log_linspace", NULL};
+static const char *const axes_orders[] = {"axis", "frequency", NULL};
+static const char *const spans[] = {"axis", "head", NULL};
+static const char *const units[] = {"radian", "turn", "quarter_turn", NULL};
+static const char *const mrope_orders[] = {"chunked", "interleaved", "imrope", "hw_t", "greedy",
+                                           NULL};
 static const char *const orders[] = {"interleaved", "concat", "flipped", NULL};
 static const char *const exponents[] = {"d", "half_minus_one", NULL};
 static const char *const odd_dims[] = {"zero_column", "extra_sine", NULL};
@@ -60,6 +66,42 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_DIRECTION] = CHOICE("direction", direction, directions, "forward",
                                       "sense of the rotation of x: by +angle or by -angle; cos "
                                       "and sin are those of +angle in both"),
+    [POSREF_FIELD_AXES_DIMS] = LIST("axes_dims", axes_dims, POSREF_TYPE_INTS, 2, POSREF_MAX_DIM,
+                                    "channels",
+                                    "rotated channels of each position axis, even, adding up to "
+                                    "rotary_dim; with it pairing defaults to interleaved"),
+    [POSREF_FIELD_AXES_LADDER] =
+        CHOICE("axes_ladder", axes_ladder, ladders, NULL,
+               "frequencies of the axes, D their dims: independent base^(-2j/D) for each; shared "
+               "or split one ladder base^(-2i/r) that goes on from axis to axis, or is dealt out "
+               "to them in turn; log_linspace base^(j/(D/2 - 1)); default: independent"),
+    [POSREF_FIELD_AXES_ORDER] =
+        CHOICE("axes_order", axes_order, axes_orders, NULL,
+               "order of the pairs: axis after axis, or the axes of the first frequency, of the "
+               "second, ...; default: axis"),
+    [POSREF_FIELD_AXES_SPAN] =
+        CHOICE("axes_span", axes_span, spans, NULL,
+               "channels that pairing is about: those of one axis, or of the head with all axes; "
+               "default: axis (head for axes_order=frequency)"),
+    [POSREF_FIELD_AXES_NTK] = LIST("axes_ntk", axes_ntk, POSREF_TYPE_REALS, 1e-6, 1e6, "",
+                                   "one factor an axis: its base becomes base factor^(D/(D-2))"),
+    [POSREF_FIELD_ANGLE_UNIT] =
+        CHOICE("angle_unit", angle_unit, units, NULL,
+               "what a frequency of 1 turns by at position 1: a radian, a turn (2 pi) or a quarter "
+               "turn (pi / 2); inv_freq is in radians; default: radian"),
+    [POSREF_FIELD_MROPE_SECTION] =
+        LIST("mrope_section", mrope_section, POSREF_TYPE_INTS, 0, POSREF_MAX_DIM / 2, "pairs",
+             "pairs of each position axis (t, h, w), adding up to rotary_dim / 2; frequencies "
+             "are those of rope in one axis"),
+    [POSREF_FIELD_MROPE_INTERLEAVED] =
+        {.name = "mrope_interleaved", .type = POSREF_TYPE_BOOL, .offset = AT(mrope_interleaved),
+         .unit = "", .meaning = "sections take turns: mrope_order=interleaved; default: false"},
+    [POSREF_FIELD_MROPE_ORDER] =
+        CHOICE("mrope_order", mrope_order, mrope_orders, NULL,
+               "axis of pair i: chunked section after section; interleaved h where i mod 3 = 1, w "
+               "where 2, each below 3 times its section, else t; imrope the same, but t where "
+               "i mod 3 = 0 below 3 times its section, else a fourth stream; hw_t sections h, w, "
+               "t: h and w alternate, then t; greedy evenly mixed; default: chunked"),
     [POSREF_FIELD_SCALING] = CHOICE("scaling", scaling, scalings, "none",
                                     "how frequencies change for long context"),
     [POSREF_FIELD_FACTOR] = REAL("factor", factor, 1e-6, false, 1e6, "", NULL,

@@ -3,6 +3,7 @@
  * precision. */
 #include "frequencies.h"
 
+#include "exact_turn.h"
 #include "layout.h"
 
 void posref_frequencies_rope(struct posref_frequencies *out, const struct posref_spec *spec)
@@ -10,12 +11,41 @@ void posref_frequencies_rope(struct posref_frequencies *out, const struct posref
     *out = (struct posref_frequencies){
         .spec = spec,
         .still_from = posref_layout_pairs(spec),
+        .unit = spec->angle_unit,
         .ladder = {.base = spec->base, .num = 2, .den = spec->rotary_dim, .factor = 1,
                    .factor_num = 0, .factor_den = 1},
         .scaling = posref_scaling_def(spec->scaling),
     };
+    if (spec->axes_ladder == POSREF_AXES_LADDER_LOG_LINSPACE) {
+        out->ladder.num = -1; /* rises */
+        out->ladder.den = spec->rotary_dim > 2 ? spec->rotary_dim / 2 - 1 : 1;
+    }
+    if (spec->given[POSREF_FIELD_AXES_NTK]) {
+        out->ladder.factor = spec->axes_ntk.item[0];
+        out->ladder.factor_num = 2;
+        out->ladder.factor_den = spec->rotary_dim - 2;
+    }
     if (out->scaling->ladder)
         out->scaling->ladder(&out->ladder, spec);
+}
+
+int posref_frequencies_exact_turn(const struct posref_frequencies *of, int i, double position)
+{
+    if (of->unit == POSREF_ANGLE_UNIT_RADIAN)
+        return -1;
+    return posref_exact_turn(&of->ladder, i, of->unit == POSREF_ANGLE_UNIT_TURN ? 1 : 4, position);
+}
+
+/* Radians of a frequency that the ladder counts in its unit. */
+static void to_radians(struct posref_ball *theta, const struct posref_frequencies *of,
+                       unsigned prec_bits)
+{
+    struct posref_ball unit;
+    if (of->unit == POSREF_ANGLE_UNIT_RADIAN)
+        return;
+    posref_ball_pi(&unit, prec_bits);
+    posref_ball_scale2(&unit, &unit, of->unit == POSREF_ANGLE_UNIT_TURN ? 1 : -1);
+    posref_ball_mul(theta, theta, &unit, prec_bits);
 }
 
 static enum posref_status prepare(struct posref_scaling_state *state,
@@ -48,6 +78,8 @@ enum posref_status posref_frequencies_at(struct posref_ball *out,
             status = posref_ladder_at(out, &of->ladder, i, prec_bits);
         if (status == POSREF_OK)
             status = apply(out, of, &state, i);
+        if (status == POSREF_OK)
+            to_radians(out, of, prec_bits);
     }
     return status;
 }
@@ -107,6 +139,7 @@ enum posref_status posref_frequencies_walk(struct posref_turn *turns, double *th
         if (!posref_ladder_exact(&step, &of->ladder, i))
             posref_ball_mul(&step, &step, &ratio, POSREF_WALK_BITS);
         posref_ball_set(&theta, &step);
+        to_radians(&theta, of, POSREF_WALK_BITS);
         if (of->still_from > 0 && i >= of->still_from)
             posref_ball_set_int(&theta, 0);
         if (!prepared || apply(&theta, of, &state, i) != POSREF_OK)

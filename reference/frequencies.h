@@ -15,12 +15,17 @@
 struct posref_frequencies {
     const struct posref_spec *spec;
     int still_from; /* theta_i = 0 for i >= still_from (partial=proportional); 0: none is */
+    int unit; /* enum posref_angle_unit: what the ladder's values are counted in */
     struct posref_ladder ladder;
     const struct posref_scaling_def *scaling;
 };
 
 /* The frequencies of a completed rope spec: theta_i = base^(-2i/r) under its scaling. */
 void posref_frequencies_rope(struct posref_frequencies *out, const struct posref_spec *spec);
+
+/* 24 times position * theta_i in turns, mod 24, where that is whole and theta_i is not counted in
+ * radians; else -1 (exact_turn.h). */
+int posref_frequencies_exact_turn(const struct posref_frequencies *of, int i, double position);
 
 /* theta_i in radians per token, enclosed at about prec_bits; more where the scaling's comparisons
  * need more to decide. POSREF_INTERNAL: undecided at POSREF_BALL_MAX_BITS. */

@@ -10,9 +10,11 @@ struct judge_frequency {
     double theta;      /* radians per token, scaled; to about 1e-14 */
     double k;          /* relative error of a float32 theta * position, in u_angle */
     double recurrence; /* more, when angles are built by repeated multiplication */
+    int axis;          /* row of the positions */
+    bool first;        /* the ladder's first, which every route forms exactly: 1, or 1 / factor */
 };
 
-/* Fills frequency i of a rope, sinusoidal or timestep spec. */
+/* Fills frequency i of a sinusoidal or timestep spec, or that of column i of a rope's table. */
 void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec,
                                  int i);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How large the error of an honest float32 frequency may be: docs/tolerance.md, "Frequencies".
  * Everything here is an estimate to about 1e-14, used for limits only, never for golden values. */
+#include "axes.h"
 #include "frequencies.h"
 #include "judge_impl.h"
 #include "layout.h"
@@ -14,7 +15,7 @@
 static void plain(struct judge_frequency *f, double x, int i)
 {
     f->theta = exp(-x);
-    f->k = 4 + 3 * x;
+    f->k = 4 + 3 * fabs(x);
     f->recurrence = 2.0 * i;
 }
 
@@ -69,6 +70,24 @@ static void llama3(struct judge_frequency *f, const struct posref_spec *spec)
         f->k += blend_slope(t, spec->factor) * (3 + rotations_error / (high - low));
 }
 
+/* The base times factor^(r/(r-2)): two roundings more, and the power's own. */
+static void ntk(struct judge_frequency *f, const struct posref_spec *spec, double factor, int i)
+{
+    const double share = 2.0 * i / spec->rotary_dim;
+    double log_base = log(spec->base) + spec->rotary_dim / (spec->rotary_dim - 2.0) * log(factor);
+    plain(f, share * log_base, i);
+    f->k += share * (2 + 2 * fabs(log(factor)));
+}
+
+/* What is counted in turns takes 2 pi or pi / 2, rounded, and a product. */
+static void unit(struct judge_frequency *f, const struct posref_spec *spec)
+{
+    if (spec->angle_unit == POSREF_ANGLE_UNIT_RADIAN)
+        return;
+    f->theta *= spec->angle_unit == POSREF_ANGLE_UNIT_TURN ? TWO_PI : TWO_PI / 4;
+    f->k += 2;
+}
+
 static void rope(struct judge_frequency *out, const struct posref_spec *spec, int i)
 {
     const double share = 2.0 * i / spec->rotary_dim;
@@ -76,17 +95,18 @@ static void rope(struct judge_frequency *out, const struct posref_spec *spec, in
         *out = (struct judge_frequency){.theta = 0};
         return;
     }
-    plain(out, share * log(spec->base), i);
+    if (spec->axes_ladder == POSREF_AXES_LADDER_LOG_LINSPACE)
+        plain(out, i == 0 ? 0 : -i / (spec->rotary_dim / 2 - 1.0) * log(spec->base), i);
+    else
+        plain(out, share * log(spec->base), i);
+    unit(out, spec);
+    if (spec->given[POSREF_FIELD_AXES_NTK])
+        ntk(out, spec, spec->axes_ntk.item[0], i);
     if (spec->scaling == POSREF_SCALING_LINEAR) {
         out->theta /= spec->factor;
         out->k += 1;
     } else if (spec->scaling == POSREF_SCALING_NTK) {
-        double log_base = log(spec->base) +
-                          spec->rotary_dim / (spec->rotary_dim - 2.0) * log(spec->factor);
-        plain(out, share * log_base, i);
-        out->k += share * (2 + 2 * fabs(log(spec->factor)));
-        if (!(out->theta <= 1e6)) /* factor < 1 */
-            out->k += 3 * fabs(share * log_base);
+        ntk(out, spec, spec->factor, i);
     } else if (spec->scaling == POSREF_SCALING_YARN) {
         yarn(out, spec, i);
     } else if (spec->scaling == POSREF_SCALING_LLAMA3) {
@@ -118,8 +138,16 @@ static void timestep(struct judge_frequency *out, const struct posref_spec *spec
 
 void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec, int i)
 {
+    out->axis = 0;
+    out->first = i == 0;
     if (spec->scheme == POSREF_SCHEME_ROPE) {
-        rope(out, spec, i);
+        struct posref_axis_pair at;
+        struct posref_spec ladder;
+        posref_axes_pair(&at, spec, i);
+        posref_axes_ladder(&ladder, spec, at.ladder);
+        rope(out, &ladder, at.index);
+        out->axis = at.axis;
+        out->first = at.index == 0;
         return;
     }
     if (spec->scheme == POSREF_SCHEME_TIMESTEP)

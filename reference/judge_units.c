@@ -71,8 +71,7 @@ struct judge_unit *posref_judge_pair(struct judge_case *c, const struct judge_fr
     unit->k = f->k;
     unit->recurrence = f->recurrence;
     unit->extra = posref_judge_has_magnitude(c->spec) ? 3 : 1;
-    /* Every route forms frequency 0 exactly: 1, or 1 / factor. */
-    unit->exact_angle = i == 0 && (double)(float)f->theta == f->theta &&
+    unit->exact_angle = f->first && (double)(float)f->theta == f->theta &&
                         (double)(float)position == position && (double)(float)angle == angle;
     unit->pair = i;
     unit->position = position;
@@ -112,6 +111,14 @@ enum posref_status posref_judge_frequencies(struct judge_frequency **out, struct
     return POSREF_OK;
 }
 
+/* The position of a row on the axis of a frequency. */
+static double position_at(const struct judge_case *c, const struct judge_frequency *f, int64_t row)
+{
+    const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
+    const int64_t n = positions->shape[positions->rank - 1];
+    return ((const double *)positions->data)[f->axis * n + row];
+}
+
 static enum posref_status frequency_units(struct judge_case *c)
 {
     const int tensor = find_tensor(c, "inv_freq"), n = c->spec->rotary_dim / 2;
@@ -140,7 +147,6 @@ static enum posref_status frequency_units(struct judge_case *c)
 static enum posref_status table_units(struct judge_case *c)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
-    const double *position = positions->data;
     const int pairs = c->spec->rotary_dim / 2;
     const int64_t n = positions->shape[positions->rank - 1];
     const int cosine = find_tensor(c, "cos"), sine = find_tensor(c, "sin");
@@ -151,8 +157,9 @@ static enum posref_status table_units(struct judge_case *c)
     for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
         const int64_t row = k / pairs;
         const int i = (int)(k % pairs);
-        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row], cosine, k, sine, k);
-        unit->moves = position[row] != 0 && f[i].theta != 0;
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row), cosine,
+                                                    k, sine, k);
+        unit->moves = unit->position != 0 && f[i].theta != 0;
     }
     return status;
 }
@@ -185,12 +192,13 @@ static enum posref_status check_copies(struct judge_case *c, const struct posref
  * own, and its error is measured against the norm of what went in. */
 static void add_mismatched(struct judge_case *c, const struct judge_frequency *f,
                            const struct posref_layout_pair *at, const double *in,
-                           double magnitude, double position, int y, int64_t base)
+                           double magnitude, int64_t row, int y, int64_t base)
 {
     for (int which = 0; which < 2; which++) {
         const int i = at->frequency[which];
         const int64_t element = base + at->out[which];
-        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position, y, element, y, element);
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row), y,
+                                                    element, y, element);
         unit->n = 1;
         unit->is_pair = false;
         unit->scale = magnitude * hypot(in[base + at->in[0]], in[base + at->in[1]]);
@@ -204,7 +212,6 @@ static enum posref_status rotate_units(struct judge_case *c)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
     const struct posref_tensor *x = posref_tensors_find(c->inputs, "x");
-    const double *position = positions->data;
     const bool mismatched = c->spec->pairing == POSREF_PAIRING_MISMATCHED;
     const int pairs = posref_layout_pairs(c->spec), y = find_tensor(c, "y");
     const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
@@ -220,11 +227,11 @@ static enum posref_status rotate_units(struct judge_case *c)
         struct posref_layout_pair at;
         posref_layout_rope(&at, c->spec, i);
         if (mismatched) {
-            add_mismatched(c, f, &at, x->data, magnitude, position[row / heads], y, base);
+            add_mismatched(c, f, &at, x->data, magnitude, row / heads, y, base);
             continue;
         }
-        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position[row / heads], y,
-                                                    base + at.out[0], y, base + at.out[1]);
+        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row / heads),
+                                                    y, base + at.out[0], y, base + at.out[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
     }
     return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;

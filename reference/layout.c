@@ -2,6 +2,8 @@
 /* The layouts of pairs and the rule of slopes. */
 #include "layout.h"
 
+#include "axes.h"
+
 #include <math.h>
 
 /* floor(share * width / 2), exactly: share = m 2^e with m < 2^53 and width < 2^15, so that the
@@ -27,16 +29,19 @@ int posref_layout_pairs(const struct posref_spec *spec)
 
 void posref_layout_rope(struct posref_layout_pair *out, const struct posref_spec *spec, int i)
 {
-    const int half = spec->rotary_dim / 2;
-    const int first = spec->partial == POSREF_PARTIAL_TRAILING ? spec->dim - spec->rotary_dim : 0;
+    int first, width, at;
+    posref_axes_block(&first, &width, &at, spec, i);
+    const int half = width / 2, columns = first / 2; /* of the blocks before this one */
+    if (spec->partial == POSREF_PARTIAL_TRAILING)
+        first += spec->dim - spec->rotary_dim;
     const bool reads_half = spec->pairing == POSREF_PAIRING_HALF;
     const bool writes_half = reads_half || spec->pairing == POSREF_PAIRING_INTERLEAVED_TO_HALF;
     for (int which = 0; which < 2; which++) {
-        const int as_half = first + i + which * half, as_interleaved = first + 2 * i + which;
+        const int as_half = first + at + which * half, as_interleaved = first + 2 * at + which;
         out->in[which] = reads_half ? as_half : as_interleaved;
         out->out[which] = writes_half ? as_half : as_interleaved;
         out->frequency[which] =
-            spec->pairing == POSREF_PAIRING_MISMATCHED ? (2 * i + which) % half : i;
+            spec->pairing == POSREF_PAIRING_MISMATCHED ? columns + (2 * at + which) % half : i;
     }
 }
 

@@ -5,32 +5,29 @@
 #ifndef POSREF_PLAN_H
 #define POSREF_PLAN_H
 
+#include "axes.h"
 #include "frequencies.h"
 
-/* y[out[0]] = x[in[0]] cos a - sign x[in[1]] sin a,  a = position[axis] * theta_frequency[0];
- * y[out[1]] = x[in[1]] cos b + sign x[in[0]] sin b,  b = position[axis] * theta_frequency[1]. */
+/* y[out[0]] = x[in[0]] cos a - sign x[in[1]] sin a,  a = position * theta of column[0];
+ * y[out[1]] = x[in[1]] cos b + sign x[in[0]] sin b,  b = position * theta of column[1]. */
 struct posref_plan_pair {
     int in[2], out[2];
-    int axis;
-    int frequency[2]; /* indices into turns; different ones are no rotation (mismatched tables) */
-    int sign;         /* +1 forward, -1 inverse */
+    int column[2]; /* different ones are no rotation (mismatched tables) */
+    int sign;      /* +1 forward, -1 inverse */
 };
 
-/* Column of a table: cos and sin of position[axis] * theta_frequency. */
-struct posref_plan_column {
-    int axis, frequency;
-};
-
+/* A column of a table is cos and sin of position[axis] * theta, its axis and theta as column[i]
+ * says. */
 struct posref_plan {
-    struct posref_frequencies of;
+    struct posref_frequencies of[POSREF_MAX_AXES]; /* [n_ladders] */
     struct posref_magnitude magnitude; /* of every pair */
     double attention_factor;           /* the magnitude, correctly rounded */
-    int n_pairs, n_columns, n_frequencies, n_axes, dim;
-    struct posref_plan_pair *pair;     /* [n_pairs] */
-    struct posref_plan_column *column; /* [n_columns] */
-    struct posref_turn *turn;      /* [n_frequencies] */
-    double *inv_freq;              /* [n_frequencies], correctly rounded */
-    bool *copied;                  /* [dim]: y is a copy of x in this channel */
+    int n_pairs, n_columns, n_ladders, n_axes, dim;
+    struct posref_plan_pair *pair;   /* [n_pairs] */
+    struct posref_axis_pair *column; /* [n_columns] */
+    struct posref_turn *turn;        /* [n_columns] */
+    double *inv_freq;                /* [n_columns], correctly rounded */
+    bool *copied;                    /* [dim]: y is a copy of x in this channel */
 };
 
 /* Compiles job->spec; memory from the job's arena. */

@@ -60,6 +60,14 @@ enum posref_partial { POSREF_PARTIAL_LEADING, POSREF_PARTIAL_TRAILING,
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
 enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
                       POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
+enum posref_axes_ladder { POSREF_AXES_LADDER_INDEPENDENT, POSREF_AXES_LADDER_SHARED,
+                          POSREF_AXES_LADDER_SPLIT, POSREF_AXES_LADDER_LOG_LINSPACE };
+enum posref_axes_order { POSREF_AXES_ORDER_AXIS, POSREF_AXES_ORDER_FREQUENCY };
+enum posref_axes_span { POSREF_AXES_SPAN_AXIS, POSREF_AXES_SPAN_HEAD };
+enum posref_angle_unit { POSREF_ANGLE_UNIT_RADIAN, POSREF_ANGLE_UNIT_TURN,
+                         POSREF_ANGLE_UNIT_QUARTER_TURN };
+enum posref_mrope_order { POSREF_MROPE_CHUNKED, POSREF_MROPE_INTERLEAVED, POSREF_MROPE_IMROPE,
+                          POSREF_MROPE_HW_T, POSREF_MROPE_GREEDY };
 enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED };
 enum posref_odd_dim { POSREF_ODD_DIM_ZERO_COLUMN, POSREF_ODD_DIM_EXTRA_SINE };
 enum posref_beyond { POSREF_BEYOND_ERROR, POSREF_BEYOND_TRUNCATE, POSREF_BEYOND_INTERPOLATE };
@@ -78,6 +86,15 @@ enum posref_field {
     POSREF_FIELD_PARTIAL_ROTARY_FACTOR,
     POSREF_FIELD_PAIRING,
     POSREF_FIELD_DIRECTION,
+    POSREF_FIELD_AXES_DIMS,
+    POSREF_FIELD_AXES_LADDER,
+    POSREF_FIELD_AXES_ORDER,
+    POSREF_FIELD_AXES_SPAN,
+    POSREF_FIELD_AXES_NTK,
+    POSREF_FIELD_ANGLE_UNIT,
+    POSREF_FIELD_MROPE_SECTION,
+    POSREF_FIELD_MROPE_INTERLEAVED,
+    POSREF_FIELD_MROPE_ORDER,
     POSREF_FIELD_SCALING,
     POSREF_FIELD_FACTOR,
     POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS,
@@ -136,6 +153,15 @@ struct posref_spec {
     double partial_rotary_factor;
     int pairing;
     int direction;
+    struct posref_ints axes_dims;
+    int axes_ladder;
+    int axes_order;
+    int axes_span;
+    struct posref_reals axes_ntk;
+    int angle_unit;
+    struct posref_ints mrope_section;
+    bool mrope_interleaved;
+    int mrope_order;
     int scaling;
     double factor;
     double original_max_position_embeddings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotary position embedding (RoFormer, arXiv 2104.09864), one axis.
+/* Rotary position embedding (RoFormer, arXiv 2104.09864); axes.c has what several axes add.
  *
  * Pair i of r/2 turns by the angle a = position * theta_i, theta_i = base^(-2i/r), possibly scaled
  * for long context (scaling_*.c), and both cos and sin carry the scaling's attention factor:
@@ -14,6 +14,15 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_ROTARY_DIM, POSREF_NEED_OPTIONAL}, {POSREF_FIELD_PARTIAL, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_PARTIAL_ROTARY_FACTOR, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_PAIRING, POSREF_NEED_DEFAULT},    {POSREF_FIELD_DIRECTION, POSREF_NEED_DEFAULT},
+    {POSREF_FIELD_AXES_DIMS, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_LADDER, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_ORDER, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_SPAN, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_NTK, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_ANGLE_UNIT, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_MROPE_SECTION, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_MROPE_INTERLEAVED, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_MROPE_ORDER, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
 
@@ -62,17 +71,18 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     if (spec->rotary_dim > spec->dim)
         return posref_fail(err, POSREF_BAD_INPUT, "rotary_dim", "must be at most dim=%d, got %d",
                            spec->dim, spec->rotary_dim);
-    return check_partial(spec, err);
+    enum posref_status status = check_partial(spec, err);
+    return status == POSREF_OK ? posref_axes_check(spec, err) : status;
 }
 
 static enum posref_status frequencies(struct posref_job *job, const struct posref_plan *plan)
 {
     double *out;
-    const int64_t shape[] = {plan->n_frequencies};
+    const int64_t shape[] = {plan->n_columns};
     enum posref_status status = posref_job_output(&out, job, "inv_freq", 1, shape);
     if (status != POSREF_OK)
         return status;
-    for (int i = 0; i < plan->n_frequencies; i++)
+    for (int i = 0; i < plan->n_columns; i++)
         out[i] = plan->inv_freq[i];
     status = posref_job_output(&out, job, "attention_factor", 0, NULL);
     if (status == POSREF_OK)
@@ -94,10 +104,10 @@ static enum posref_status table(struct posref_job *job, const struct posref_plan
     for (int64_t row = 0; row < n; row += POSREF_TABLE_ROWS) {
         const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
         for (int i = 0; i < plan->n_columns && status == POSREF_OK; i++) {
-            const struct posref_plan_column *column = &plan->column[i];
+            const struct posref_axis_pair *column = &plan->column[i];
             status = posref_frequencies_table(cosines + row * width + i, sines + row * width + i,
-                                              width, &plan->of, column->frequency,
-                                              &plan->turn[column->frequency], &plan->magnitude,
+                                              width, &plan->of[column->ladder], column->index,
+                                              &plan->turn[i], &plan->magnitude,
                                               positions->value + column->axis * n + row, rows);
         }
     }
@@ -161,14 +171,17 @@ const struct posref_scheme_def posref_rope = {
              .beyond = "degrades soon; scalings (linear, ntk, yarn, llama3, ...) extend it, "
                        "mostly with some training",
              .cost = "one multiply-add a channel of q and k, O(n d); a table of n d values",
-             .users = "Llama, Mistral, Qwen, Gemma, Phi, DeepSeek, GPT-NeoX, GPT-J, gpt-oss",
+             .users = "Llama, Mistral, Qwen, Gemma, Phi, DeepSeek, GPT-NeoX, GPT-J, gpt-oss; over "
+                      "several axes Qwen-VL, Wan, Flux, HunyuanVideo, DINOv3",
              .advice = "the default of decoder models; several axes for images and video",
              .differs = "which channels are a pair (pairing), which are rotated (rotary_dim, "
-                        "partial), the sense (direction), and the frequencies for long context "
-                        "(scaling and its keys)"},
+                        "partial), the sense (direction), the frequencies for long context (scaling "
+                        "and its keys), and with several axes which pair has which axis and "
+                        "frequency (docs/axes.md)"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,
+    .defaults = posref_axes_defaults,
     .check = check,
     .eval = eval,
     .prepare = prepare,

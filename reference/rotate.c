@@ -2,9 +2,11 @@
 /* Rotating by a plan: double-double for nearly every element, balls where that does not decide. */
 #include "plan.h"
 
+#include "exact_turn.h"
+
 struct element_ctx {
     const struct posref_frequencies *of;
-    int frequency;
+    int index;
     double position, with_cos, with_sin; /* with_cos cos a + with_sin sin a */
 };
 
@@ -13,8 +15,12 @@ static enum posref_status element_ball(struct posref_ball *out, const void *ctx,
 {
     const struct element_ctx *c = ctx;
     struct posref_ball cosine, sine, factor;
+    const int parts = posref_frequencies_exact_turn(c->of, c->index, c->position);
+    if (parts >= 0 &&
+        posref_exact_turn_combine(out, parts, c->with_cos, c->with_sin, prec_bits))
+        return POSREF_OK;
     enum posref_status status = posref_frequencies_cos_sin_ball(&cosine, &sine, c->of,
-                                                                c->frequency, c->position,
+                                                                c->index, c->position,
                                                                 prec_bits);
     posref_ball_set_double(&factor, c->with_cos);
     posref_ball_mul(&cosine, &cosine, &factor, prec_bits);
@@ -24,8 +30,9 @@ static enum posref_status element_ball(struct posref_ball *out, const void *ctx,
     return status;
 }
 
-/* A sum of two terms is exactly zero only when both are: a turned pair that is not zero has a
- * transcendental tangent. Its sign is that of the sum of the signed zeros. */
+/* A sum of two terms is exactly zero only when both are, or where they cancel (exact_turn.h): any
+ * other turned pair that is not zero has a transcendental tangent. The sign of two zeros is that of
+ * the sum of the signed zeros. */
 static enum posref_status element(double *y, const struct posref_dd *fast,
                                   const struct element_ctx *ctx, const struct posref_dd *cosine,
                                   const struct posref_dd *sine)
@@ -42,21 +49,23 @@ static enum posref_status element(double *y, const struct posref_dd *fast,
 /* Cosine and (signed) sine of the two angles of a pair: the same twice, but for mismatched ones. */
 struct pair_turns {
     struct posref_dd cosine[2], sine[2];
+    double position[2];
 };
 
 static enum posref_status rotate_pair(double *y, const double *x,
                                       const struct posref_plan *plan,
                                       const struct posref_plan_pair *pair,
-                                      const struct pair_turns *turns, double position)
+                                      const struct pair_turns *turns)
 {
     struct posref_dd fast[2], other;
     const double x1 = x[pair->in[0]], x2 = x[pair->in[1]];
     posref_dd_rotate(&fast[0], &fast[1], &turns->cosine[0], &turns->sine[0], x1, x2);
-    if (pair->frequency[1] != pair->frequency[0])
+    if (pair->column[1] != pair->column[0])
         posref_dd_rotate(&other, &fast[1], &turns->cosine[1], &turns->sine[1], x1, x2);
     for (int which = 0; which < 2; which++) {
-        struct element_ctx ctx = {.of = &plan->of, .frequency = pair->frequency[which],
-                                  .position = position, .with_cos = which ? x2 : x1,
+        const struct posref_axis_pair *column = &plan->column[pair->column[which]];
+        struct element_ctx ctx = {.of = &plan->of[column->ladder], .index = column->index,
+                                  .position = turns->position[which], .with_cos = which ? x2 : x1,
                                   .with_sin = which ? pair->sign * x1 : -(pair->sign * x2)};
         struct posref_dd sine = turns->sine[which];
         sine.hi *= pair->sign;
@@ -68,28 +77,49 @@ static enum posref_status rotate_pair(double *y, const double *x,
     return POSREF_OK;
 }
 
-static void turn_pair(struct pair_turns *turns, int which, const struct posref_plan *plan,
-                      const struct posref_plan_pair *pair, double position)
+/* Whole quarters of a turn are exact, as position 0 is. */
+static void set_quarter(struct posref_dd *cosine, struct posref_dd *sine,
+                        const struct posref_plan *plan, int column, double position)
 {
-    posref_turn_cos_sin_dd(&turns->cosine[which], &turns->sine[which],
-                           &plan->turn[pair->frequency[which]], &plan->magnitude, position);
-    turns->sine[which].hi *= pair->sign;
-    turns->sine[which].lo *= pair->sign;
+    static const int value[4] = {1, 0, -1, 0};
+    const struct posref_axis_pair *at = &plan->column[column];
+    const int parts = posref_frequencies_exact_turn(&plan->of[at->ladder], at->index, position);
+    if (parts < 0 || parts % 6 != 0)
+        return;
+    *cosine = (struct posref_dd){.hi = value[parts / 6]};
+    *sine = (struct posref_dd){.hi = value[(parts / 6 + 3) % 4]};
 }
 
+static void turn_pair(struct pair_turns *turns, int which, const struct posref_plan *plan,
+                      const struct posref_plan_pair *pair,
+                      const struct posref_positions *positions, int64_t row)
+{
+    struct posref_dd *cosine = &turns->cosine[which], *sine = &turns->sine[which];
+    const int column = pair->column[which];
+    const double position = positions->value[plan->column[column].axis * positions->n + row];
+    posref_turn_cos_sin_dd(cosine, sine, &plan->turn[column], &plan->magnitude, position);
+    set_quarter(cosine, sine, plan, column, position);
+    sine->hi *= pair->sign;
+    sine->lo *= pair->sign;
+    turns->position[which] = position;
+}
+
+/* The heads of one row. */
 static enum posref_status rotate_at(double *y, const double *x, int64_t heads,
                                     const struct posref_plan *plan,
-                                    const struct posref_plan_pair *pair, double position)
+                                    const struct posref_plan_pair *pair,
+                                    const struct posref_positions *positions, int64_t row)
 {
     struct pair_turns turns;
-    turn_pair(&turns, 0, plan, pair, position);
+    turn_pair(&turns, 0, plan, pair, positions, row);
     turns.cosine[1] = turns.cosine[0];
     turns.sine[1] = turns.sine[0];
-    if (pair->frequency[1] != pair->frequency[0])
-        turn_pair(&turns, 1, plan, pair, position);
+    turns.position[1] = turns.position[0];
+    if (pair->column[1] != pair->column[0])
+        turn_pair(&turns, 1, plan, pair, positions, row);
     for (int64_t head = 0; head < heads; head++) {
         enum posref_status status = rotate_pair(y + head * plan->dim, x + head * plan->dim, plan,
-                                                pair, &turns, position);
+                                                pair, &turns);
         if (status != POSREF_OK)
             return status;
     }
@@ -106,10 +136,8 @@ enum posref_status posref_plan_rotate(double *y, const double *x, int64_t heads,
             if (plan->copied[k % plan->dim])
                 y[offset + k] = x[offset + k];
         for (int i = 0; i < plan->n_pairs; i++) {
-            const struct posref_plan_pair *pair = &plan->pair[i];
-            double position = positions->value[pair->axis * positions->n + row];
-            enum posref_status status = rotate_at(y + offset, x + offset, heads, plan, pair,
-                                                  position);
+            enum posref_status status = rotate_at(y + offset, x + offset, heads, plan,
+                                                  &plan->pair[i], positions, row);
             if (status != POSREF_OK)
                 return status;
         }

@@ -45,6 +45,8 @@ struct posref_scheme_def {
     const struct posref_field_use *fields; /* without scheme itself; ends with NEED_NONE */
     const struct posref_input_use *inputs; /* tensors it reads; ends with a NULL name */
     unsigned ops;                          /* bit 1 << op for each op but ALL */
+    /* NULL, or sets fields whose default depends on which others are given; before all the rest. */
+    void (*defaults)(struct posref_spec *spec);
     /* NULL, or checks combinations of fields and derives optional ones (spec->given says which
      * have a value). Ranges of single fields have been checked. */
     enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err);

@@ -199,6 +199,8 @@ enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_
     enum posref_status status = settle(&work, POSREF_FIELD_SCHEME, err);
     if (status == POSREF_OK && has_scaling(&work))
         status = settle(&work, POSREF_FIELD_SCALING, err);
+    if (status == POSREF_OK && posref_scheme_def(work.scheme)->defaults)
+        posref_scheme_def(work.scheme)->defaults(&work);
     for (int field = 0; field < POSREF_N_FIELDS && status == POSREF_OK; field++)
         status = settle(&work, (enum posref_field)field, err);
     if (status == POSREF_OK && posref_scheme_def(work.scheme)->check)

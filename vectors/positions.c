@@ -22,7 +22,7 @@ enum posref_status posref_gather_add(struct posref_gather *to, const double *tok
     if (to->n >= POSREF_MAX_POSITIONS)
         return posref_fail(err, POSREF_BAD_INPUT, to->key, "more than %d positions",
                            POSREF_MAX_POSITIONS);
-    for (int axis = 0; axis < n_axes; axis++)
+    for (int axis = 0; axis < n_axes && to->value; axis++)
         to->value[to->n * n_axes + axis] = token[axis];
     to->n++;
     return POSREF_OK;
@@ -114,27 +114,20 @@ static enum posref_status add_list(struct posref_gather *to, const char *text,
     }
 }
 
-/* How many positions the text can hold: only ranges, grids and sequences make more than words. */
-static size_t most_positions(const char *text)
-{
-    size_t n = 1;
-    if (strstr(text, "..") || strstr(text, "grid:") || strstr(text, "blocks:") ||
-        strstr(text, MROPE))
-        return POSREF_MAX_POSITIONS;
-    for (const char *at = text; *at && n < POSREF_MAX_POSITIONS; at++)
-        n += *at == ',';
-    return n;
-}
-
 enum posref_status posref_positions_parse(struct posref_tensor *out, const char *text,
                                           const char *key, const struct posref_arena *arena,
                                           struct posref_error *err)
 {
-    struct posref_gather gather = {.key = key};
-    gather.value = arena->alloc(arena->ctx, sizeof(double) * MAX_AXES * most_positions(text));
+    struct posref_gather gather = {.key = key}; /* counts first */
+    enum posref_status status = add_list(&gather, text, err);
+    if (status != POSREF_OK)
+        return status;
+    gather.value = arena->alloc(arena->ctx, sizeof(double) * (size_t)gather.n *
+                                                (size_t)gather.n_axes);
     if (!gather.value)
         return posref_fail(err, POSREF_NO_MEMORY, key, "no memory");
-    enum posref_status status = add_list(&gather, text, err);
+    gather.n = 0;
+    status = add_list(&gather, text, err);
     if (status != POSREF_OK)
         return status;
     struct posref_tensor tensor = {.dtype = POSREF_F64, .rank = 1, .shape = {gather.n}};

@@ -7,7 +7,7 @@
 
 #define POSREF_GATHER_AXES 8
 
-/* value[token * n_axes + axis], with room for all that may come. */
+/* value[token * n_axes + axis], with room for all that will come; NULL: they are only counted. */
 struct posref_gather {
     const char *key; /* for errors */
     double *value;

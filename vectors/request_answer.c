@@ -2,10 +2,31 @@
 /* From a request to its answer: shapes, evaluation, JSON. */
 #include "vectors/request.h"
 
+/* Three axes of positions and no field that says what they are for: a third of the channels each,
+ * where that can be. */
+static void split_thirds(struct posref_request *request)
+{
+    struct posref_spec *spec = &request->spec;
+    const struct posref_tensor *positions = posref_tensors_find(&request->inputs, "positions");
+    if (spec->given[POSREF_FIELD_SCHEME] && spec->scheme != POSREF_SCHEME_ROPE)
+        return;
+    for (int field = POSREF_FIELD_AXES_DIMS; field <= POSREF_FIELD_MROPE_ORDER; field++)
+        if (spec->given[field])
+            return;
+    const int dim = spec->given[POSREF_FIELD_ROTARY_DIM] ? spec->rotary_dim : spec->dim;
+    if (!spec->given[POSREF_FIELD_DIM] || dim < 6 || dim % 6 != 0 || !positions ||
+        positions->rank != 2 || positions->shape[0] != 3)
+        return;
+    spec->axes_dims = (struct posref_ints){.n = 3, .item = {dim / 3, dim / 3, dim / 3}};
+    spec->given[POSREF_FIELD_AXES_DIMS] = true;
+}
+
 enum posref_status posref_request_complete(struct posref_request *request,
                                            struct posref_error *err)
 {
     enum posref_status status = posref_request_settle(request, err);
+    if (status == POSREF_OK)
+        split_thirds(request);
     if (status == POSREF_OK)
         status = posref_spec_complete(&request->spec, err);
     for (int i = 0; i < request->inputs.n && status == POSREF_OK; i++)

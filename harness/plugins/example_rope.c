@@ -368,6 +368,10 @@ static const char *unknown_rope(const char *spec)
         if (!found)
             return known[k][0];
     }
+    static const char *const axes[] = {"axes_dims", "mrope_section"}; /* several position axes */
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
+        if (posref_plugin_value(spec, axes[k], NULL))
+            return axes[k];
     return NULL;
 }
 

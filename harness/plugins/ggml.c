@@ -20,6 +20,10 @@
  *                                   range of the ramp outwards: truncate=false is declined, unless
  *                                   rounding changes nothing. It never lets the range be empty or
  *                                   reversed: where the spec's is reversed, it is declined.
+ *   mrope_section, half pairs       ggml_rope_multi, mode MROPE (chunked) or IMROPE (imrope);
+ *                                   interleaved is IMROPE with t again as its fourth stream
+ *   axes_dims d/2, d/2, half pairs  mode VISION: a ladder for each axis, which ggml tells apart by
+ *     over the head                 sections of d/4 pairs
  *   alibi, any form                 the mask holds the factor of the slope (key minus query, say);
  *                                   ggml multiplies it by the slopes of alibi_bias_max = max_bias
  *
@@ -40,7 +44,8 @@
 #define PI 3.14159265358979323846
 
 enum { TYPE_F32 = 0, TYPE_F16 = 1, TYPE_I32 = 26 };
-enum { MODE_NORMAL = 0, MODE_NEOX = 2 };
+enum { MODE_NORMAL = 0, MODE_NEOX = 2, MODE_MROPE = 8, MODE_VISION = 24, MODE_IMROPE = 40 };
+#define STREAMS 4 /* positions of a token in ggml_rope_multi */
 /* A graph and the tensors' headers; measured: 0.6 MB. */
 #define OVERHEAD_BYTES ((size_t)2 << 20)
 
@@ -54,6 +59,11 @@ typedef void *rope_fn(void *context, void *x, void *positions, void *factors, in
                       int n_ctx_orig, float freq_base, float freq_scale, float ext_factor,
                       float attn_factor, float beta_fast, float beta_slow);
 
+typedef void *rope_multi_fn(void *context, void *x, void *positions, void *factors, int n_dims,
+                            int sections[STREAMS], int mode, int n_ctx_orig, float freq_base,
+                            float freq_scale, float ext_factor, float attn_factor, float beta_fast,
+                            float beta_slow);
+
 struct ggml {
     void (*cpu_init)(void);
     void *(*init)(struct start start);
@@ -61,6 +71,7 @@ struct ggml {
     void *(*new_4d)(void *context, int type, int64_t a, int64_t b, int64_t c, int64_t d);
     void *(*get_data)(const void *tensor);
     rope_fn *rope, *rope_back;
+    rope_multi_fn *rope_multi, *rope_multi_back;
     void *(*soft_max)(void *context, void *a, void *mask, float scale, float max_bias);
     void *(*new_graph)(void *context);
     void (*build)(void *graph, void *tensor);
@@ -70,9 +81,12 @@ struct ggml {
     size_t memory_bytes;
 };
 
-/* What ggml_rope_ext is told. */
+/* What ggml_rope_ext and ggml_rope_multi are told. */
 struct rope {
     int dim, n_dims, mode;
+    int n_streams;         /* 1: ggml_rope_ext */
+    int sections[STREAMS]; /* pairs of each stream */
+    int axis[STREAMS];     /* whose positions a stream has; -1: zeros */
     double base, freq_scale, ext_factor, attn_factor, beta_fast, beta_slow;
     int n_ctx_orig;
     bool has_factors; /* llama3 */
@@ -129,6 +143,7 @@ static const char *resolve(struct ggml *g, void *cpu)
         {"ggml_free", &g->free},                 {"ggml_new_tensor_4d", &g->new_4d},
         {"ggml_get_data", &g->get_data},         {"ggml_rope_ext", &g->rope},
         {"ggml_rope_ext_back", &g->rope_back},   {"ggml_soft_max_ext", &g->soft_max},
+        {"ggml_rope_multi", &g->rope_multi},     {"ggml_rope_multi_back", &g->rope_multi_back},
         {"ggml_new_graph", &g->new_graph},       {"ggml_build_forward_expand", &g->build},
         {"ggml_graph_compute_with_ctx", &g->compute},
     };
@@ -263,6 +278,61 @@ static int32_t read_yarn(struct rope *rope, const char *spec, char *why, size_t 
     return POSREF_PLUGIN_OK;
 }
 
+/* Sections of M-RoPE. */
+static int32_t read_sections(struct rope *rope, const char *spec, char *why, size_t why_size)
+{
+    const char *text = posref_plugin_value(spec, "mrope_section", "");
+    const bool fourth = is(spec, "mrope_order", "imrope");
+    const bool turns = is(spec, "mrope_order", "interleaved");
+    int n = 0;
+    char *end = NULL;
+    for (bool more = true; more && n < STREAMS; text = end + 1) {
+        rope->sections[n++] = (int)strtol(text, &end, 10);
+        more = *end == ',';
+    }
+    if (end && *end == ',')
+        return decline(why, why_size, "ggml has four sections at most");
+    if (!fourth && !turns && !is(spec, "mrope_order", "chunked"))
+        return decline(why, why_size, "no such order of sections in ggml");
+    if (rope->sections[0] + rope->sections[1] + rope->sections[2] == 0)
+        return decline(why, why_size, "ggml wants a section among the first three");
+    rope->mode = fourth || turns ? MODE_IMROPE : MODE_MROPE;
+    rope->n_streams = STREAMS;
+    for (int k = 0; k < STREAMS; k++)
+        rope->axis[k] = k < n ? k : turns ? 0 : -1;
+    return POSREF_PLUGIN_OK;
+}
+
+/* Two axes of a vision tower. */
+static int32_t read_dims(struct rope *rope, const char *spec, char *why, size_t why_size)
+{
+    char halves[32];
+    snprintf(halves, sizeof halves, "%d,%d", rope->dim / 2, rope->dim / 2);
+    if (!is(spec, "axes_dims", halves) || !is(spec, "axes_span", "head") || rope->dim % 4 != 0 ||
+        !is(spec, "axes_ladder", "independent") || !is(spec, "axes_order", "axis") ||
+        !is(spec, "angle_unit", "radian") || posref_plugin_value(spec, "axes_ntk", NULL))
+        return decline(why, why_size, "ggml has vision towers and M-RoPE, no other axes");
+    rope->mode = MODE_VISION;
+    rope->n_dims = rope->dim / 2;
+    rope->n_streams = STREAMS;
+    for (int k = 0; k < STREAMS; k++) {
+        rope->sections[k] = rope->dim / 4;
+        rope->axis[k] = k % 2;
+    }
+    return POSREF_PLUGIN_OK;
+}
+
+static int32_t read_axes(struct rope *rope, const struct ggml *g, const char *spec, char *why,
+                         size_t why_size)
+{
+    const bool dims = posref_plugin_value(spec, "axes_dims", NULL);
+    if (!dims && !posref_plugin_value(spec, "mrope_section", NULL))
+        return POSREF_PLUGIN_OK;
+    if (!is(spec, "pairing", "half") || g->is_swapped)
+        return decline(why, why_size, "ggml turns half pairs only where there are several axes");
+    return dims ? read_dims(rope, spec, why, why_size) : read_sections(rope, spec, why, why_size);
+}
+
 static int32_t read_rope(struct rope *rope, const struct ggml *g, const char *spec, char *why,
                          size_t why_size)
 {
@@ -275,8 +345,11 @@ static int32_t read_rope(struct rope *rope, const struct ggml *g, const char *sp
     *rope = (struct rope){.dim = (int)number(spec, "dim", "0"), .n_dims = (int)r,
                           .mode = half != g->is_swapped ? MODE_NEOX : MODE_NORMAL,
                           .base = number(spec, "base", "10000"), .freq_scale = 1,
-                          .attn_factor = 1, .beta_fast = 32, .beta_slow = 1,
+                          .attn_factor = 1, .beta_fast = 32, .beta_slow = 1, .n_streams = 1,
                           .is_inverse = is(spec, "direction", "inverse")};
+    int32_t status = read_axes(rope, g, spec, why, why_size);
+    if (status != POSREF_PLUGIN_OK)
+        return status;
     if (is(spec, "scaling", "none"))
         return POSREF_PLUGIN_OK;
     if (is(spec, "scaling", "linear")) {
@@ -361,6 +434,32 @@ static bool is_contiguous(const struct posref_plugin_tensor *t)
     return true;
 }
 
+/* Stream after stream, one number a token. */
+static void fill_positions(int32_t *out, const struct rope *rope,
+                           const struct posref_plugin_tensor *positions, int64_t n)
+{
+    for (int k = 0; k < rope->n_streams; k++)
+        for (int64_t i = 0; i < n; i++)
+            out[k * n + i] = rope->axis[k] < 0
+                                 ? 0 : (int32_t)posref_plugin_position(positions, rope->axis[k], i);
+}
+
+/* The node that rotates a. */
+static void *rotation(const struct ggml *g, void *context, void *a, void *b, void *c,
+                      struct rope *rope)
+{
+    const float base = (float)rope->base, scale = (float)rope->freq_scale;
+    const float ext = (float)rope->ext_factor, attn = (float)rope->attn_factor;
+    const float fast = (float)rope->beta_fast, slow = (float)rope->beta_slow;
+    if (rope->n_streams == 1)
+        return (rope->is_inverse ? g->rope_back : g->rope)(context, a, b, c, rope->n_dims,
+                                                           rope->mode, rope->n_ctx_orig, base,
+                                                           scale, ext, attn, fast, slow);
+    return (rope->is_inverse ? g->rope_multi_back : g->rope_multi)(
+        context, a, b, c, rope->n_dims, rope->sections, rope->mode, rope->n_ctx_orig, base, scale,
+        ext, attn, fast, slow);
+}
+
 static int32_t run_rope(struct ggml *g, const struct posref_plugin_call *call, char *why,
                         size_t why_size)
 {
@@ -374,22 +473,18 @@ static int32_t run_rope(struct ggml *g, const struct posref_plugin_call *call, c
     int64_t n = x->shape[0], heads = x->rank == 3 ? x->shape[1] : 1;
     size_t bytes = (size_t)count(x) * posref_plugin_dtype_size(x->dtype);
     /* Input and output; positions and factors; the scratch rows of ggml's cosines. */
-    void *context = begin(g, 2 * bytes + (size_t)n * 4 + (size_t)rope.dim * 64 + 4096);
+    void *context = begin(g, 2 * bytes + (size_t)n * 4 * STREAMS + (size_t)rope.dim * 64 + 4096);
     if (context == NULL)
         return POSREF_PLUGIN_ERROR;
     void *a = g->new_4d(context, ggml_type(x->dtype), rope.dim, heads, n, 1);
-    void *b = g->new_4d(context, TYPE_I32, n, 1, 1, 1), *c = NULL;
+    void *b = g->new_4d(context, TYPE_I32, n * rope.n_streams, 1, 1, 1), *c = NULL;
     memcpy(g->get_data(a), x->data, bytes);
-    for (int64_t i = 0; i < n; i++)
-        ((int32_t *)g->get_data(b))[i] = (int32_t)posref_plugin_position(positions, 0, i);
+    fill_positions(g->get_data(b), &rope, positions, n);
     if (rope.has_factors) {
         c = g->new_4d(context, TYPE_F32, rope.n_dims / 2, 1, 1, 1);
         llama3_factors(g->get_data(c), &rope, call->spec);
     }
-    void *out = (rope.is_inverse ? g->rope_back : g->rope)(
-        context, a, b, c, rope.n_dims, rope.mode, rope.n_ctx_orig, (float)rope.base,
-        (float)rope.freq_scale, (float)rope.ext_factor, (float)rope.attn_factor,
-        (float)rope.beta_fast, (float)rope.beta_slow);
+    void *out = rotation(g, context, a, b, c, &rope);
     compute(g, context, out);
     memcpy(y->data, g->get_data(out), bytes);
     g->free(context);
@@ -439,17 +534,19 @@ static int32_t supports_rope(const struct ggml *g, const struct posref_plugin_ca
     const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
     const struct posref_plugin_tensor *positions = posref_plugin_find(call, "positions");
     struct rope rope;
-    if (x == NULL || positions == NULL || x->rank > 3 || positions->rank != 1)
-        return decline(why, why_size, "x [n, dim] or [n, heads, dim] and positions [n] only");
+    if (x == NULL || positions == NULL || x->rank > 3)
+        return decline(why, why_size, "x [n, dim] or [n, heads, dim] only");
     if (x->dtype != POSREF_PLUGIN_F32 && x->dtype != POSREF_PLUGIN_F16)
         return decline(why, why_size, "rotate takes f32 and f16");
     if (!is_contiguous(x) || !is_contiguous(posref_plugin_find(call, "y")))
         return decline(why, why_size, "contiguous tensors only");
-    for (int64_t i = 0; i < positions->shape[0]; i++) {
-        double position = posref_plugin_position(positions, 0, i);
-        if (position != floor(position))
-            return decline(why, why_size, "positions are int32 in ggml");
-    }
+    const bool several = positions->rank == 2;
+    for (int64_t axis = 0; axis < (several ? positions->shape[0] : 1); axis++)
+        for (int64_t i = 0; i < positions->shape[several]; i++) {
+            double position = posref_plugin_position(positions, axis, i);
+            if (position != floor(position))
+                return decline(why, why_size, "positions are int32 in ggml");
+        }
     return read_rope(&rope, g, call->spec, why, why_size);
 }
 

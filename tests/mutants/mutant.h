@@ -70,10 +70,12 @@ static int32_t mutant_supports(void *state, const struct posref_plugin_call *cal
                                size_t why_size)
 {
     const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
+    const struct posref_plugin_tensor *positions = posref_plugin_find(call, "positions");
     (void)state;
     if (posref_plugin_word_is(call->op, "rotate") && posref_plugin_is(call->spec, "scaling", "none")
         && posref_plugin_is(call->spec, "pairing", "half") &&
         posref_plugin_is(call->spec, "partial", "leading") && x &&
+        positions && positions->rank == 1 &&
         (x->dtype == POSREF_PLUGIN_F64 || x->dtype == POSREF_PLUGIN_F32))
         return POSREF_PLUGIN_OK;
     snprintf(why, why_size, "only plain rope of half pairing");

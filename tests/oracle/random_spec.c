@@ -298,6 +298,10 @@ void random_request(struct request *r, struct oracle_case *c, struct dice *d)
     case 2:
         random_sinusoidal(r, c, d);
         break;
+    case 3:
+    case 4:
+        random_axes(r, c, d);
+        break;
     default:
         random_rope(r, c, d);
         break;

@@ -31,6 +31,8 @@ int64_t dice_below(struct dice *d, int64_t n);        /* 0 .. n-1 */
 double dice_real(struct dice *d, double low, double high);
 
 /* A random valid request of some scheme; its inputs go into *c. */
+/* A random rope over several axes. */
+void random_axes(struct request *r, struct oracle_case *c, struct dice *d);
 void random_request(struct request *r, struct oracle_case *c, struct dice *d);
 
 #endif

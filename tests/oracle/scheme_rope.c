@@ -13,7 +13,7 @@
  * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
  * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
  * everything is exact and Arb's radius is 0. */
-#include "rope_frequency.h"
+#include "rope_axes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,6 +209,10 @@ static bool read_case(struct rope *r)
 static void judge(struct oracle_tally *t, struct oracle_case *c)
 {
     struct rope r = {.tally = t, .c = c};
+    if (axes_present(c)) {
+        axes_judge(t, c);
+        return;
+    }
     arb_init(r.c_arb);
     arb_init(r.s_arb);
     arb_init(r.one);

@@ -128,6 +128,8 @@ static bool check_keyword(const struct check *check, const char *keyword, const 
     bool good = strcmp(keyword, "type") == 0               ? is_type(json_string_value(of), value)
                 : strcmp(keyword, "enum") == 0             ? in_list(of, value)
                 : strcmp(keyword, "pattern") == 0          ? matches(json_string_value(of), value)
+                : strcmp(keyword, "minItems") == 0 ? (double)json_array_size(value) >= limit
+                : strcmp(keyword, "maxItems") == 0 ? (double)json_array_size(value) <= limit
                 : strcmp(keyword, "minimum") == 0          ? number >= limit
                 : strcmp(keyword, "exclusiveMinimum") == 0 ? number > limit
                 : strcmp(keyword, "maximum") == 0          ? number <= limit
