@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# posref test on the real ONNX Runtime: both RotaryEmbedding operators are right as they are; with
+# the other pairing, every vector in which the pairing can matter fails and is named. Skipped (77)
+# where the package cannot be had.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/install.sh" || exit
+export POSREF_ONNXRUNTIME=$here/../../node_modules/sherpa-onnx-linux-x64/libonnxruntime.so
+plugin=$BUILD/plugins/onnxruntime.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+holds() {
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+    fi
+}
+lines() { jq -s "[.[] | select(.type == \"vector\") | select($2)] | length" "$1"; }
+
+"$POSREF" generate -o "$work/core.db" || exit
+export POSREF_DB=$work/core.db
+for domain in onnx microsoft; do
+    "$POSREF" test "$plugin" op=rotate --dtype f32,f16 --config domain=$domain --report text \
+        --report jsonl:"$work/right"
+    holds $? "$domain conforms"
+    claimed='.verdict != "unsupported"'
+    [ "$(lines "$work/right" "$claimed and .dtype == \"f32\"")" -ge 600 ]
+    holds $? "$domain: rotations claimed"
+    # The tables are right to half an ulp of the dtype, so that f32 is better than a recurrence.
+    [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and .grade != \"float32\"")" -eq 0 ]
+    holds $? "$domain: grade float32"
+done
+"$POSREF" test "$plugin" op=rotate --dtype f32 --config pairing=swapped \
+    --report jsonl:"$work/swapped" >/dev/null
+[ $? -eq 1 ]
+holds $? 'the swapped pairing does not conform'
+"$POSREF" list op=rotate rotary_dim=2 | sort >"$work/same"
+jq -r 'select(.type == "vector" and .verdict == "pass") | .id' "$work/swapped" | sort -u |
+    comm -23 - "$work/same" | head -n 3 >"$work/wrong"
+[ ! -s "$work/wrong" ]
+holds $? "passes with the other pairing: $(cat "$work/wrong")"
+[ "$(lines "$work/swapped" '.verdict == "fail" and ([.fits[]?.fault] | index("pairing") | not)')" \
+    -eq 0 ]
+holds $? 'every failure is named pairing'
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
