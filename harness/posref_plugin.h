@@ -25,6 +25,12 @@
  *   bias        | q_positions [n_q], k_positions [n_k]     | bias [heads, n_q, n_k]
  *   weights     | the same, and logits [heads, n_q, n_k]   | weights [heads, n_q, n_k]: softmax
  *               |                                          |   over k of logits + bias
+ *   scores      | q [n_q, dim], k [n_k, dim], or with a    | scores [n_q, n_k], [heads, n_q, n_k]
+ *               |   dimension of heads in the middle;      |   with heads: -infinity (or at most
+ *               |   maybe q_positions, k_positions, mask   |   -10000) where a key is not seen;
+ *               |   [n_q, n_k] of 0 and 1                  |   terms of the same shape by name
+ *   attention   | the same, and v [n_k, dim_v]             | attention [n_q, dim_v] or
+ *               |                                          |   [n_q, heads, dim_v]
  *
  * Which line applies follows from the spec; the tensors that are present say it too. Encodings
  * with several position axes get positions [n_axes, n]. inv_freq has the context scaling in it but

@@ -90,7 +90,8 @@ enum posref_status posref_trial_make(struct posref_trial *out, const struct posr
     memset(out, 0, sizeof *out);
     out->op = posref_op_name(vector->op);
     out->spec = spec_text;
-    bool grid = vector->op == POSREF_OP_BIAS || vector->op == POSREF_OP_WEIGHTS;
+    bool grid = vector->op == POSREF_OP_BIAS || vector->op == POSREF_OP_WEIGHTS ||
+                vector->op == POSREF_OP_SCORES || vector->op == POSREF_OP_ATTENTION;
     for (int i = 0; i < vector->inputs.n && status == POSREF_OK; i++) {
         const struct posref_tensor *in = &vector->inputs.item[i];
         /* A plugin gets the positions of queries and keys each by name, also where they are one. */

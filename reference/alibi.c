@@ -9,7 +9,7 @@
  *                                   which causal attention masks
  *     form=row         m j          distance plus m i, constant in a row: equal after softmax
  *     form=symmetric  -m |i - j| */
-#include "ball.h"
+#include "attention.h"
 #include "judge_impl.h"
 #include "layout.h"
 #include "scheme.h"
@@ -224,6 +224,46 @@ static enum posref_status weights(struct posref_job *job, const struct grid *gri
     return status;
 }
 
+/* Scores and attention: the bias of this head, its slope enclosed once for each precision. */
+struct attention_state {
+    int64_t head;
+    unsigned prec_bits;
+    struct posref_ball slope;
+};
+
+static enum posref_status attention_begin(struct posref_attention *a)
+{
+    struct attention_state *state = posref_job_alloc(a->job, 1, sizeof *state);
+    if (!state)
+        return POSREF_NO_MEMORY;
+    state->head = -1;
+    a->state = state;
+    return POSREF_OK;
+}
+
+static enum posref_status attention_bias(struct posref_ball *out, const struct posref_attention *a,
+                                         int64_t head, int64_t i, int64_t j, unsigned prec_bits)
+{
+    struct attention_state *state = a->state;
+    if (state->head != head || state->prec_bits != prec_bits) {
+        enum posref_status status = slope_ball(&state->slope, a->job->spec, (int)head, prec_bits);
+        if (status != POSREF_OK)
+            return status;
+        state->head = head;
+        state->prec_bits = prec_bits;
+    }
+    distance_ball(out, a->job->spec, a->q_positions.value[i], a->k_positions.value[j]);
+    posref_ball_mul(out, out, &state->slope, prec_bits);
+    return POSREF_OK;
+}
+
+static const struct posref_attention_hook attention_hook = {
+    .positions = POSREF_POSITIONS_REQUIRED,
+    .begin = attention_begin,
+    .bias = attention_bias,
+    .estimate = posref_attention_alibi_estimate,
+};
+
 static enum posref_status read_grid(struct grid *out, struct posref_job *job)
 {
     const char *q = posref_job_has(job, "q_positions") ? "q_positions" : "positions";
@@ -271,4 +311,5 @@ const struct posref_scheme_def posref_alibi = {
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_BIAS | 1U << POSREF_OP_WEIGHTS,
     .eval = eval,
     .judge = posref_judge_units_alibi,
+    .attention = &attention_hook,
 };

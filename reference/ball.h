@@ -27,6 +27,8 @@ struct posref_ball {
 
 void posref_ball_set_double(struct posref_ball *out, double x); /* exact; x finite */
 void posref_ball_set_int(struct posref_ball *out, int64_t x);   /* exact */
+/* hi + lo +- err, all finite, err >= 0. */
+void posref_ball_set_dd(struct posref_ball *out, double hi, double lo, double err);
 void posref_ball_ratio(struct posref_ball *out, int64_t num, int64_t den, unsigned prec_bits);
 void posref_ball_pi(struct posref_ball *out, unsigned prec_bits);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* posref_eval: checks that op and inputs suit the scheme, then lets the scheme compute. */
-#include "scheme.h"
+#include "attention.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static bool scheme_reads(const struct posref_scheme_def *scheme, const char *nam
     for (const struct posref_input_use *input = scheme->inputs; input->name; input++)
         if (strcmp(input->name, name) == 0)
             return true;
-    return false;
+    return scheme->attention && posref_attention_reads(scheme->attention, name);
 }
 
 static enum posref_status check_inputs(const struct posref_scheme_def *scheme,
@@ -41,6 +41,14 @@ static enum posref_status told(enum posref_status status, const struct posref_sc
     return status;
 }
 
+/* The scheme's own outputs, then those of scores and attention. */
+static enum posref_status run(struct posref_job *job, const struct posref_scheme_def *scheme)
+{
+    const bool own = job->op != POSREF_OP_SCORES && job->op != POSREF_OP_ATTENTION;
+    enum posref_status status = own ? scheme->eval(job) : POSREF_OK;
+    return status == POSREF_OK && scheme->attention ? posref_attention_eval(job) : status;
+}
+
 static enum posref_status eval(struct posref_tensors *out, const struct posref_spec *spec,
                                const struct posref_plan *plan, enum posref_op op,
                                const struct posref_tensors *in, const struct posref_arena *arena,
@@ -56,7 +64,7 @@ static enum posref_status eval(struct posref_tensors *out, const struct posref_s
     struct posref_tensors result = {.n = 0};
     struct posref_job job = {.spec = spec, .plan = plan, .op = op, .in = in, .out = &result,
                              .arena = arena, .err = err};
-    status = told(scheme->eval(&job), scheme, err);
+    status = told(run(&job, scheme), scheme, err);
     if (status == POSREF_OK)
         *out = result;
     return status;

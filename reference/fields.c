@@ -22,7 +22,16 @@
     {.name = (key), .type = (of_type), .offset = AT(member), .min = (lowest), .max = (highest),   \
      .unit = (of), .meaning = (text)}
 
-static const char *const schemes[] = {"rope", "sinusoidal", "alibi", "timestep", "learned", NULL};
+/* One name a line, in enum order. */
+static const char *const schemes[] = {
+    "rope",
+    "sinusoidal",
+    "alibi",
+    "timestep",
+    "learned",
+    "none",
+    NULL,
+};
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
 static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half", "mismatched",
                                        NULL};
@@ -41,6 +50,11 @@ static const char *const beyonds[] = {"error", "truncate", "interpolate", NULL};
 static const char *const interpolations[] = {"linear", "cubic", NULL};
 static const char *const x_scales[] = {"one", "sqrt_dim", NULL};
 static const char *const forms[] = {"distance", "row", "symmetric", NULL};
+
+static const char *const aligns[] = {"bottom_right", "top_left", "position", NULL};
+static const char *const scale_sources[] = {"dim", "mla", NULL};
+static const char *const temperatures[] = {"none", "llama4", "ministral", "llama_cpp", "logn",
+                                           NULL};
 
 static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_SCHEME] = CHOICE("scheme", scheme, schemes, "rope", "the encoding"),
@@ -190,6 +204,31 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_FORM] = CHOICE("form", form, forms, "distance",
                                  "bias of query position i and key position j, slope m: distance "
                                  "-m (i - j), row m j, symmetric -m |i - j|"),
+    [POSREF_FIELD_CAUSAL] = {.name = "causal", .type = POSREF_TYPE_BOOL, .offset = AT(causal),
+                             .unit = "", .default_text = "false",
+                             .meaning = "keys after the query are not seen"},
+    [POSREF_FIELD_CAUSAL_ALIGN] = CHOICE("causal_align", causal_align, aligns, "bottom_right",
+                                         "which keys come after: by row, the last query at the "
+                                         "last key (bottom_right) or the first at the first "
+                                         "(top_left), or those of a larger position"),
+    [POSREF_FIELD_SOFTMAX_SCALE] = REAL("softmax_scale", softmax_scale, 0, true, 1e6, "", NULL,
+                                        "factor of q . k; default: 1/sqrt(dim), not rounded"),
+    [POSREF_FIELD_SOFTMAX_SCALE_FROM] =
+        CHOICE("softmax_scale_from", softmax_scale_from, scale_sources, "dim",
+               "1/sqrt(dim), or DeepSeek's m^2/sqrt(dim) with m = 1 + 0.1 mscale_all_dim ln factor "
+               "(mla)"),
+    [POSREF_FIELD_TEMPERATURE] = CHOICE("temperature", temperature, temperatures, "none",
+                                        "factor of the query by its position p: 1 + s ln(1 + "
+                                        "floor((p + o)/L)), o = 1 (llama4), 0 (ministral), any "
+                                        "(llama_cpp); max(1, ln(p + 1)/ln L) (logn)"),
+    [POSREF_FIELD_TEMPERATURE_SCALE] = REAL("temperature_scale", temperature_scale, 0, true, 1e3,
+                                            "", NULL, "s of temperature; default: 0.1"),
+    [POSREF_FIELD_TEMPERATURE_LENGTH] = REAL("temperature_length", temperature_length, 1, false,
+                                             2147483648.0, "tokens", NULL,
+                                             "L of temperature; required by it"),
+    [POSREF_FIELD_TEMPERATURE_OFFSET] = REAL("temperature_offset", temperature_offset, 0, false,
+                                             2147483648.0, "tokens", NULL,
+                                             "o of temperature=llama_cpp; default: 0"),
 };
 
 const struct posref_field_def *posref_field_def(enum posref_field field)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one table of inputs, and their shapes as schemes describe them. */
-#include "scheme.h"
+#include "attention.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,14 @@ static const struct posref_input_def inputs[] = {
     {"positions", "positions of tokens, [n] or [n_axes, n]", true},
     {"q_positions", "positions of queries; default: positions", true},
     {"k_positions", "positions of keys; default: positions", true},
-    {"mask", "one value a token: 1, or 0 for padding", false},
+    {"mask", "one value a token: 1, or 0 for padding; of scores and attention [n_q, n_k]: 1 where the "
+             "key is seen, else 0", false},
     {"x", "what is rotated, or what the table is added to", false},
     {"weights", "the learned table of the scheme", false},
     {"logits", "scaled scores before the bias, for weights", false},
+    {"q", "queries of scores and attention, [n_q, dim] or [n_q, heads, dim]", false},
+    {"k", "keys, the same with n_k rows; fewer heads are shared by groups of query heads", false},
+    {"v", "values of attention, [n_k, dim_v] or [n_k, heads, dim_v]", false},
 };
 
 const struct posref_input_def *posref_input_def(int i)
@@ -33,6 +37,9 @@ const char *posref_input_shape_text(enum posref_scheme scheme, const char *name)
     const struct posref_input_use *use = posref_scheme_def((int)scheme)->inputs;
     while (use->name && strcmp(use->name, name) != 0)
         use++;
+    if (!use->name && posref_scheme_def(scheme)->attention &&
+        posref_attention_reads(posref_scheme_def(scheme)->attention, name))
+        return ""; /* [n] or [n, heads, dim]: vectors/request_shape.c */
     return use->name ? use->shape : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slopes, biases and softmax weights as judged units: docs/tolerance.md, "ALiBi". */
+#include "attention.h"
 #include "judge_impl.h"
 #include "layout.h"
 
@@ -158,4 +159,14 @@ enum posref_status posref_judge_units_alibi(struct judge_case *c)
         unit->recurrence = head;
     }
     return status;
+}
+
+void posref_attention_alibi_estimate(struct posref_attention_estimate *out,
+                                     const struct posref_attention *a, int64_t head, int64_t i,
+                                     int64_t j)
+{
+    const double slope = slope_of(a->job->spec, (int)head);
+    const double q = a->q_positions.value[i], k = a->k_positions.value[j];
+    out->bias = fabs(bias_of(a->job->spec, slope, q, k));
+    out->bias_k = slope_k(slope, (int)head) + 1;
 }

@@ -64,6 +64,7 @@ POSREF_MUST_USE enum posref_status posref_judge_units(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_waves(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_learned(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_attention(struct judge_case *c);
 
 /* Element k of a tensor, as a double. */
 double posref_judge_value(const struct posref_tensor *tensor, int64_t k);

@@ -239,6 +239,8 @@ static enum posref_status rotate_units(struct judge_case *c)
 
 enum posref_status posref_judge_units(struct judge_case *c)
 {
+    if (c->op == POSREF_OP_SCORES || c->op == POSREF_OP_ATTENTION)
+        return posref_judge_units_attention(c);
     const struct posref_scheme_def *scheme = posref_scheme_def(c->spec->scheme);
     if (scheme->judge)
         return scheme->judge(c);

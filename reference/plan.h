@@ -34,6 +34,10 @@ struct posref_plan {
 POSREF_MUST_USE enum posref_status posref_plan_compile(struct posref_plan *out,
                                                        struct posref_job *job);
 
+/* The plan of the job's spec: the shared one, or one made for it. */
+POSREF_MUST_USE enum posref_status posref_rope_plan(const struct posref_plan **out,
+                                                    struct posref_job *job);
+
 /* y [n, heads, dim] from x of that shape, each element correctly rounded, copied channels bit for
  * bit. */
 POSREF_MUST_USE enum posref_status posref_plan_rotate(double *y, const double *x, int64_t heads,

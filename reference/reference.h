@@ -51,12 +51,20 @@ struct posref_arena {
 
 /* ---- specs --------------------------------------------------------------------------------- */
 
-enum posref_scheme { POSREF_SCHEME_ROPE, POSREF_SCHEME_SINUSOIDAL, POSREF_SCHEME_ALIBI,
-                     POSREF_SCHEME_TIMESTEP, POSREF_SCHEME_LEARNED, POSREF_N_SCHEMES };
 enum posref_pairing { POSREF_PAIRING_HALF, POSREF_PAIRING_INTERLEAVED,
                       POSREF_PAIRING_INTERLEAVED_TO_HALF, POSREF_PAIRING_MISMATCHED };
 enum posref_partial { POSREF_PARTIAL_LEADING, POSREF_PARTIAL_TRAILING,
                       POSREF_PARTIAL_PROPORTIONAL };
+/* One a line: names and definitions follow in the same order. */
+enum posref_scheme {
+    POSREF_SCHEME_ROPE,
+    POSREF_SCHEME_SINUSOIDAL,
+    POSREF_SCHEME_ALIBI,
+    POSREF_SCHEME_TIMESTEP,
+    POSREF_SCHEME_LEARNED,
+    POSREF_SCHEME_NONE,
+    POSREF_N_SCHEMES
+};
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
 enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
                       POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
@@ -75,6 +83,13 @@ enum posref_interpolation { POSREF_INTERPOLATION_LINEAR, POSREF_INTERPOLATION_CU
 enum posref_x_scale { POSREF_X_SCALE_ONE, POSREF_X_SCALE_SQRT_DIM };
 enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
 enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
+
+enum posref_causal_align { POSREF_ALIGN_BOTTOM_RIGHT, POSREF_ALIGN_TOP_LEFT,
+                           POSREF_ALIGN_POSITION };
+enum posref_scale_from { POSREF_SCALE_FROM_DIM, POSREF_SCALE_FROM_MLA };
+enum posref_temperature { POSREF_TEMPERATURE_NONE, POSREF_TEMPERATURE_LLAMA4,
+                          POSREF_TEMPERATURE_MINISTRAL, POSREF_TEMPERATURE_LLAMA_CPP,
+                          POSREF_TEMPERATURE_LOGN };
 
 /* One entry a spec field, in canonical order: the order in which a spec is printed. */
 enum posref_field {
@@ -126,6 +141,14 @@ enum posref_field {
     POSREF_FIELD_NUM_HEADS,
     POSREF_FIELD_ALIBI_BIAS_MAX,
     POSREF_FIELD_FORM,
+    POSREF_FIELD_CAUSAL, /* from here to TEMPERATURE_OFFSET: every scheme that has scores */
+    POSREF_FIELD_CAUSAL_ALIGN,
+    POSREF_FIELD_SOFTMAX_SCALE,
+    POSREF_FIELD_SOFTMAX_SCALE_FROM,
+    POSREF_FIELD_TEMPERATURE,
+    POSREF_FIELD_TEMPERATURE_SCALE,
+    POSREF_FIELD_TEMPERATURE_LENGTH,
+    POSREF_FIELD_TEMPERATURE_OFFSET,
     POSREF_N_FIELDS
 };
 
@@ -193,6 +216,14 @@ struct posref_spec {
     int num_heads;
     double alibi_bias_max;
     int form;
+    bool causal;
+    int causal_align;
+    double softmax_scale;
+    int softmax_scale_from;
+    int temperature;
+    double temperature_scale;
+    double temperature_length;
+    double temperature_offset;
     bool given[POSREF_N_FIELDS];
 };
 
@@ -301,6 +332,10 @@ enum posref_op {
     POSREF_OP_EMBED,       /* sinusoidal, learned: y = x + table, shape of x                     */
     POSREF_OP_BIAS,        /* alibi: bias [h, n_q, n_k]                                          */
     POSREF_OP_WEIGHTS,     /* alibi: weights [h, n_q, n_k] = softmax over k of logits + bias     */
+    POSREF_OP_SCORES,      /* scores [n_q, n_k], or [h, n_q, n_k] where q has heads, and of the
+                            * same shape the terms by name, scaled: scores is their sum and the
+                            * bias; -infinity where the key is not seen                          */
+    POSREF_OP_ATTENTION,   /* attention [n_q, dim_v] or [n_q, h, dim_v] = softmax(scores) v      */
     POSREF_N_OPS
 };
 const char *posref_op_name(enum posref_op op);
@@ -312,13 +347,18 @@ bool posref_op_applies(enum posref_op op, const struct posref_spec *spec);
 #define POSREF_MAX_DIM 16384
 #define POSREF_MAX_HEADS 1024
 #define POSREF_MAX_OUTPUT_ELEMENTS (1 << 24)
+#define POSREF_MAX_ATTENTION_PRODUCTS (1 << 22) /* queries * keys * heads * dim of one call */
 
 /* Evaluates `op` of a completed spec. Inputs by name (F64): positions [n] (or [n_axes, n]),
- * q_positions and k_positions for biases (default: positions), x, logits. Unknown input names and
+ * q_positions and k_positions for biases and scores (default: positions), x, logits, q, k, v, mask
+ * (1: the key is seen, 0: not). q is [n_q, dim] or [n_q, heads, dim], k and v the same with n_k
+ * rows and a number of heads that divides q's (grouped queries). Unknown input names and
  * wrong shapes are POSREF_BAD_INPUT with the tensor's name. Output data come from the arena and
  * live as long as it does. Elements of inputs must be finite, |position| at most
  * POSREF_MAX_POSITION; position -0 is position 0. Outputs are correctly rounded, weights (softmax)
- * too; an exact zero is +0 unless every term of its sum is -0. direction=inverse turns x by the
+ * too; scores and attention where 2048 bits decide (always, but for ties that irrational terms
+ * make by cancellation), else within 2^-60 of the sum of |terms|.
+ * An exact zero is +0 unless every term of its sum is -0. direction=inverse turns x by the
  * negative angle; cos and sin stay those of the positive one. *out is untouched on failure. */
 POSREF_MUST_USE enum posref_status
 posref_eval(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,

@@ -5,6 +5,7 @@
  * for long context (scaling_*.c), and both cos and sin carry the scaling's attention factor:
  *     y1 = x1 cos a - x2 sin a,    y2 = x2 cos a + x1 sin a.
  * pairing says which channels a pair is; direction=inverse turns x by -a. */
+#include "attention.h"
 #include "plan.h"
 
 #include "layout.h"
@@ -139,15 +140,23 @@ static enum posref_status prepare(const struct posref_plan **out, struct posref_
     return status;
 }
 
+enum posref_status posref_rope_plan(const struct posref_plan **out, struct posref_job *job)
+{
+    if (!job->plan)
+        return prepare(out, job);
+    *out = job->plan;
+    return POSREF_OK;
+}
+
 static enum posref_status eval(struct posref_job *job)
 {
     const bool has_x = posref_job_has(job, "x");
     const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE,
                                               has_x || posref_job_has(job, "positions"));
     const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
-    const struct posref_plan *plan = job->plan;
+    const struct posref_plan *plan = NULL;
     struct posref_positions positions;
-    enum posref_status status = plan ? POSREF_OK : prepare(&plan, job);
+    enum posref_status status = posref_rope_plan(&plan, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
         status = frequencies(job, plan);
     if (status == POSREF_OK && (wants_table || wants_rotate))
@@ -185,4 +194,5 @@ const struct posref_scheme_def posref_rope = {
     .check = check,
     .eval = eval,
     .prepare = prepare,
+    .attention = &posref_attention_rope,
 };

@@ -28,6 +28,7 @@ struct posref_input_use {
 
 struct posref_plan;
 struct judge_case;
+struct posref_attention_hook;
 
 /* One evaluation. Schemes read inputs through the functions below and add outputs to out. */
 struct posref_job {
@@ -56,6 +57,8 @@ struct posref_scheme_def {
     /* Lays out the units by which outputs are judged (judge_impl.h); integers are compared without
      * it. NULL: pairs, tables and frequencies as rope has them. */
     enum posref_status (*judge)(struct judge_case *c);
+    /* What the scheme changes in scores and attention (attention.h); NULL: it has neither op. */
+    const struct posref_attention_hook *attention;
 };
 
 extern const struct posref_scheme_def posref_rope;
@@ -63,6 +66,7 @@ extern const struct posref_scheme_def posref_sinusoidal;
 extern const struct posref_scheme_def posref_alibi;
 extern const struct posref_scheme_def posref_timestep;
 extern const struct posref_scheme_def posref_learned;
+extern const struct posref_scheme_def posref_none;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

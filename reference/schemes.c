@@ -10,13 +10,15 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_ALIBI] = &posref_alibi,
     [POSREF_SCHEME_TIMESTEP] = &posref_timestep,
     [POSREF_SCHEME_LEARNED] = &posref_learned,
+    [POSREF_SCHEME_NONE] = &posref_none,
 };
 
 static const char *const ops[POSREF_N_OPS] = {
     [POSREF_OP_ALL] = "all",       [POSREF_OP_FREQUENCIES] = "frequencies",
     [POSREF_OP_TABLE] = "table",   [POSREF_OP_ROTATE] = "rotate",
     [POSREF_OP_EMBED] = "embed",   [POSREF_OP_BIAS] = "bias",
-    [POSREF_OP_WEIGHTS] = "weights",
+    [POSREF_OP_WEIGHTS] = "weights", [POSREF_OP_SCORES] = "scores",
+    [POSREF_OP_ATTENTION] = "attention",
 };
 
 const struct posref_scheme_def *posref_scheme_def(int scheme)
@@ -44,5 +46,7 @@ int posref_op_find(const char *name)
 
 bool posref_op_applies(enum posref_op op, const struct posref_spec *spec)
 {
+    if (op == POSREF_OP_SCORES || op == POSREF_OP_ATTENTION)
+        return schemes[spec->scheme]->attention != NULL;
     return op == POSREF_OP_ALL || (schemes[spec->scheme]->ops >> op & 1U) != 0;
 }

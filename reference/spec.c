@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completing a spec: defaults, ranges, and keys that the scheme does not take. */
+#include "attention.h"
 #include "scaling.h"
 #include "scheme.h"
 
@@ -120,6 +121,8 @@ static enum posref_need need_of(const struct posref_spec *spec, enum posref_fiel
     enum posref_need need = posref_field_need(posref_scheme_def(spec->scheme)->fields, field);
     if (need == POSREF_NEED_NONE && has_scaling(spec))
         need = posref_field_need(posref_scaling_def(spec->scaling)->fields, field);
+    if (need == POSREF_NEED_NONE && posref_scheme_def(spec->scheme)->attention)
+        need = posref_attention_field_need(field);
     return need;
 }
 
@@ -207,6 +210,8 @@ enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_
         status = posref_scheme_def(work.scheme)->check(&work, err);
     if (status == POSREF_OK && has_scaling(&work) && posref_scaling_def(work.scaling)->check)
         status = posref_scaling_def(work.scaling)->check(&work, err);
+    if (status == POSREF_OK && posref_scheme_def(work.scheme)->attention)
+        status = posref_attention_check(&work, err);
     if (status == POSREF_OK)
         *spec = work;
     return status;

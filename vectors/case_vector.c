@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a case to its vector: the spec, and inputs made from their recipes. */
 #include "vectors/case.h"
+#include "vectors/recipe.h"
 
 #include <string.h>
 
 /* SplitMix64 (Steele, Lea, Flood 2014) seeded with FNV-1a of the id: integers only, so the same on
  * every machine. */
-static uint64_t seed_of(const char *text, const char *name)
+uint64_t posref_recipe_seed(const char *text, const char *name)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (; *text; text++)
@@ -16,7 +17,7 @@ static uint64_t seed_of(const char *text, const char *name)
     return hash;
 }
 
-static uint64_t next_random(uint64_t *state)
+uint64_t posref_recipe_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -25,10 +26,10 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* +-k * unit, 1 <= k <= 127: seven bits, exact in bfloat16 (8 bits) and float16 (11 bits). */
-static void fill_random(double *out, int64_t count, uint64_t seed, double unit)
+void posref_recipe_fill(double *out, int64_t count, uint64_t seed, double unit)
 {
     for (int64_t i = 0; i < count; i++) {
-        uint64_t draw = next_random(&seed) >> 32;
+        uint64_t draw = posref_recipe_random(&seed) >> 32;
         int k = (int)(draw >> 1) % 127 + 1;
         out[i] = (draw & 1 ? -k : k) * unit;
     }
@@ -75,7 +76,7 @@ static enum posref_status add_drawn(struct posref_vector *vector, const char *na
         for (int64_t i = 0; i < count; i++)
             value[i] = i % spec->dim == channel[i / spec->dim % heads];
     else
-        fill_random(value, count, seed_of(vector->id, name),
+        posref_recipe_fill(value, count, posref_recipe_seed(vector->id, name),
                     strcmp(name, "logits") == 0 ? 1.0 / 16 : 1.0 / 64);
     vector->inputs.item[vector->inputs.n++] = tensor;
     return POSREF_OK;
@@ -92,6 +93,8 @@ static enum posref_status add_input(struct posref_vector *vector, char *word,
     const struct posref_input_def *def = posref_input_def(posref_input_find(word));
     if (!def)
         return posref_fail(err, POSREF_BAD_INPUT, word, "is no input");
+    if (posref_recipe_is_attention(word) && strncmp(recipe, "random", 6) == 0)
+        return posref_recipe_attention(vector, word, recipe, arena, err);
     if (strcmp(recipe, "basis") == 0 || strcmp(recipe, "random") == 0)
         return add_drawn(vector, word, recipe[0] == 'b', 0, arena, err);
     if (strncmp(recipe, "random:", 7) == 0) {

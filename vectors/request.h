@@ -17,4 +17,8 @@ POSREF_MUST_USE enum posref_status posref_request_model_json(struct posref_buffe
                                                              const struct posref_request *request,
                                                              struct posref_error *err);
 
+/* Gives flat q, k, v and mask their shape, once the spec is complete. */
+POSREF_MUST_USE enum posref_status
+posref_request_shape_attention(struct posref_request *request, struct posref_error *err);
+
 #endif

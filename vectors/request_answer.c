@@ -32,6 +32,8 @@ enum posref_status posref_request_complete(struct posref_request *request,
     for (int i = 0; i < request->inputs.n && status == POSREF_OK; i++)
         status = posref_input_reshape(&request->inputs.item[i], &request->spec, &request->inputs,
                                       err);
+    if (status == POSREF_OK)
+        status = posref_request_shape_attention(request, err);
     return status;
 }
 

@@ -17,7 +17,7 @@ $(BUILD)/vectors/embedded.o: $(BUILD)/vectors/embedded.c $(BUILD)/flags
 DIGEST_SOURCES = vectors/digest/digest.c $(wildcard reference/*.c) \
     $(addprefix vectors/,buffer.c canonical.c case_text.c case_vector.c heap.c nearest.c \
         number_format.c number_parse.c positions.c positions_grid.c positions_mrope.c \
-        sha256.c sha256_x86.c spec_text.c values.c)
+        recipe_attention.c sha256.c sha256_x86.c spec_text.c values.c)
 $(BUILD)/posref-digest: $(DIGEST_SOURCES:%.c=$(BUILD)/%.o)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_MATH)

@@ -10,6 +10,10 @@ generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
 	@$(BUILD)/print-generated schemes >$(BUILD)/schemes.json
 	@jq -r -f tests/e2e/schemes.jq $(BUILD)/schemes.json >docs/schemes.md
 	@jq -r -f tests/e2e/choosing.jq $(BUILD)/schemes.json >docs/choosing.md
+	@$(BUILD)/print-generated ops >$(BUILD)/ops.txt
+	@jq --slurpfile schemes $(BUILD)/schemes.json --rawfile ops $(BUILD)/ops.txt \
+	    -f tests/generated/openapi.jq schema/openapi.json >$(BUILD)/generated.part
+	@mv $(BUILD)/generated.part schema/openapi.json
 	@$(BUILD)/posref generate --cases >$(BUILD)/cases.txt
 	@$(BUILD)/posref-digest $(BUILD)/cases.txt >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part vectors/suites/digests.txt

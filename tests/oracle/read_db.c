@@ -159,7 +159,9 @@ static bool has_output(struct oracle_case *c, const char *op)
     static const char *const wanted[][2] = {
         {"frequencies", "inv_freq"}, {"frequencies", "slopes"}, {"table", "cos"},
         {"table", "table"}, {"rotate", "y"}, {"embed", "y"}, {"bias", "bias"},
-        {"weights", "weights"}};
+        {"weights", "weights"},
+        {"scores", "scores"},
+        {"attention", "attention"}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strcmp(op, wanted[i][0]) == 0 && oracle_output(c, wanted[i][1]))
             return true;

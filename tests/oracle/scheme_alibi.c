@@ -7,7 +7,7 @@
  *
  * A slope is rational iff its exponent, a dyadic number, is an integer. A weight 1 / sum e^(z_j -
  * z_k) with algebraic z is rational iff all z of the row are equal (Lindemann-Weierstrass). */
-#include "oracle.h"
+#include "attention.h"
 
 #include <math.h>
 
@@ -220,6 +220,28 @@ static bool read_case(struct alibi *a)
     return check_shapes(a);
 }
 
+/* The bias of scores and attention, for attention.c: slope times distance. */
+static void score_bias(arb_t out, struct oracle_attention *at, int64_t head, int64_t i, int64_t j,
+                       slong prec)
+{
+    struct alibi *a = at->ctx;
+    head_exponent(a, head);
+    slope(a, prec);
+    distance(a->part, a, i, j);
+    arb_mul(out, a->slope, a->part, prec + 32);
+}
+
+static void judge_attention(struct alibi *a)
+{
+    struct oracle_attention at = {.tally = a->tally, .c = a->c, .ctx = a, .bias = score_bias};
+    if (oracle_attention_wanted(a->c) && !a->c->error[0]) {
+        if (!a->q || !a->k || a->q->rank != 1 || a->k->rank != 1)
+            oracle_fail(a->c, "no positions of rank 1");
+        else
+            oracle_attention_judge(&at);
+    }
+}
+
 static void judge_head(struct alibi *a)
 {
     head_exponent(a, a->head);
@@ -244,6 +266,7 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
         a.row = _arb_vec_init(a.n_k);
         for (a.head = 0; a.head < a.n_heads; a.head++)
             judge_head(&a);
+        judge_attention(&a);
         _arb_vec_clear(a.row, a.n_k);
     }
     fmpq_clear(a.exponent);

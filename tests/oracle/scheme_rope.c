@@ -13,10 +13,16 @@
  * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
  * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
  * everything is exact and Arb's radius is 0. */
+#include "attention.h"
 #include "rope_axes.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+struct rope_kept {
+    arb_ptr y;
+    slong prec; /* 0: none yet */
+};
 
 struct rope {
     struct oracle_tally *tally;
@@ -29,6 +35,7 @@ struct rope {
     struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
     int64_t position, pair; /* the unit at hand */
     arb_t c_arb, s_arb, one, two;
+    struct rope_kept *kept[2]; /* rotated rows of q and k: attention alone */
 };
 
 static bool frequency_unit(void *ctx, slong prec)
@@ -145,6 +152,91 @@ static void judge_copied(struct rope *r)
                                   r->x->data[row * r->dim + k]);
 }
 
+/* c_arb and s_arb of a position and a frequency, the attention factor included. */
+static void turned_by(struct rope *r, int64_t frequency, double position, const arb_t factor,
+                      slong prec)
+{
+    rope_frequency(r->one, &r->f, frequency, prec);
+    arb_set_d(r->two, r->inverse ? -position : position);
+    arb_mul(r->one, r->one, r->two, prec + 128);
+    arb_sin_cos(r->s_arb, r->c_arb, r->one, prec + 64);
+    arb_mul(r->c_arb, r->c_arb, factor, prec + 64);
+    arb_mul(r->s_arb, r->s_arb, factor, prec + 64);
+}
+
+/* One head's vector at a position, rotated: pairs turn, the rest is copied. */
+static void rotated(arb_ptr y, struct rope *r, const double *x, double position, slong prec)
+{
+    arb_t factor;
+    arb_init(factor);
+    rope_attention_factor(factor, &r->f, prec + 64);
+    for (int64_t k = 0; k < r->dim; k++)
+        arb_set_d(y + k, x[k]);
+    for (int64_t i = 0; i < r->f.n_turning; i++)
+        for (int which = 0; which < 2; which++) {
+            if (which == 0 || r->mismatched)
+                turned_by(r, r->mismatched ? (2 * i + which) % r->f.n_pairs : i, position, factor,
+                          prec);
+            arb_ptr out = y + member(r, r->writes_half, i, which);
+            arb_set_d(r->one, x[member(r, r->reads_half, i, which)]);
+            arb_set_d(r->two, x[member(r, r->reads_half, i, 1 - which)]);
+            arb_mul(out, r->one, r->c_arb, prec + 64);
+            if (which)
+                arb_addmul(out, r->two, r->s_arb, prec + 64);
+            else
+                arb_submul(out, r->two, r->s_arb, prec + 64);
+        }
+    arb_clear(factor);
+}
+
+/* The rotated rows of one side, kept for the precision they were made for. */
+static arb_ptr kept(struct rope *r, int side, int64_t row, const double *x, double position,
+                    slong prec)
+{
+    struct rope_kept *kept = &r->kept[side][row];
+    if (kept->prec == prec)
+        return kept->y;
+    if (!kept->y)
+        kept->y = _arb_vec_init(r->dim);
+    rotated(kept->y, r, x, position, prec);
+    kept->prec = prec;
+    return kept->y;
+}
+
+static void score_term(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
+                       slong prec)
+{
+    struct rope *r = a->ctx;
+    const double *k_row = oracle_k(a, head, j);
+    arb_ptr q = kept(r, 0, i * a->heads + head, oracle_q(a, head, i), oracle_q_position(a, 0, i),
+                     prec);
+    arb_ptr k = kept(r, 1, (k_row - a->k->data) / r->dim, k_row, oracle_k_position(a, 0, j), prec);
+    arb_zero(out);
+    for (int64_t c = 0; c < r->dim; c++)
+        arb_addmul(out, q + c, k + c, prec + 64);
+}
+
+static void judge_attention(struct rope *r)
+{
+    struct oracle_attention a = {.tally = r->tally, .c = r->c, .ctx = r, .term = score_term};
+    if (!oracle_attention_wanted(r->c) || r->c->error[0])
+        return;
+    struct oracle_tensor *side[2] = {oracle_input(r->c, "q"), oracle_input(r->c, "k")};
+    int64_t n[2] = {0, 0};
+    for (int s = 0; s < 2 && side[s]; s++) {
+        n[s] = side[s]->count / r->dim;
+        r->kept[s] = calloc((size_t)n[s] + 1, sizeof *r->kept[s]);
+    }
+    if (r->kept[0] && r->kept[1])
+        oracle_attention_judge(&a);
+    for (int s = 0; s < 2 && r->kept[s]; s++) {
+        for (int64_t row = 0; row < n[s]; row++)
+            if (r->kept[s][row].y)
+                _arb_vec_clear(r->kept[s][row].y, r->dim);
+        free(r->kept[s]);
+    }
+}
+
 static bool check_shapes(struct rope *r)
 {
     struct oracle_case *c = r->c;
@@ -226,6 +318,7 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
             for (r.pair = 0; r.pair < r.f.n_pairs; r.pair++)
                 oracle_raise(table_unit, &r);
         judge_copied(&r);
+        judge_attention(&r);
     }
     rope_frequencies_clear(&r.f);
     free(r.written);

@@ -2,8 +2,12 @@
 /* The list of schemes that the oracle knows: one line each, one file each. */
 #include "oracle.h"
 
-extern const struct oracle_scheme oracle_rope, oracle_sinusoidal, oracle_alibi, oracle_timestep,
-    oracle_learned;
+extern const struct oracle_scheme oracle_rope;
+extern const struct oracle_scheme oracle_sinusoidal;
+extern const struct oracle_scheme oracle_alibi;
+extern const struct oracle_scheme oracle_timestep;
+extern const struct oracle_scheme oracle_learned;
+extern const struct oracle_scheme oracle_none;
 
 const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_rope,
@@ -11,5 +15,6 @@ const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_alibi,
     &oracle_timestep,
     &oracle_learned,
+    &oracle_none,
     NULL,
 };

@@ -320,8 +320,8 @@ START_TEST(bad_inputs_are_named)
     evaluation_positions(&e, values, 2);
     evaluation_refused(&e, POSREF_OP_ROTATE, "x"); /* 2 positions, 1 row */
     e.in.n = 0;
-    evaluation_input(&e, "v", values, 2, (const int64_t[]){1, 4}); /* rope turns q and k only */
-    evaluation_refused(&e, POSREF_OP_ALL, "v");
+    evaluation_input(&e, "logits", values, 2, (const int64_t[]){1, 4});
+    evaluation_refused(&e, POSREF_OP_ALL, "logits");
     e.in.n = 0;
     evaluation_positions(&e, values, 1);
     evaluation_positions(&e, values, 1);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scores and attention, once for all schemes. The kernel reads q, k, v and mask, scales, masks and
+ * takes the softmax; a scheme contributes what it changes through the functions of a hook in its
+ * scheme table. Everything is exact mathematics in balls: nothing is rounded before the output.
+ *
+ *     score[h, i, j] = scale t_i (term_1 + ... + term_n) + bias[h, i, j]
+ *     attention[i, h] = sum over visible j of softmax_j(score[h, i, j]) (v[j, h] + value[h, i, j])
+ *
+ * scale is 1/sqrt(dim of q) unless the spec says otherwise, t_i the temperature of query i
+ * (temperature.c, 1 without one), and the only term without a hook is q_i . k_j. Private to
+ * reference/. */
+#ifndef POSREF_ATTENTION_H
+#define POSREF_ATTENTION_H
+
+#include "ball.h"
+#include "scheme.h"
+
+#define POSREF_ATTENTION_TERMS 8
+
+/* Precisions: the first, and the last, beyond which zero is zero (see attention_score.c). */
+#define POSREF_ATTENTION_BITS 128U
+#define POSREF_ATTENTION_LAST_BITS 2048U
+
+/* One call. Rows are [n, heads, width], row major; a 2-D input has one head. Query head h reads
+ * key and value head h kv_heads / heads. */
+struct posref_attention {
+    struct posref_job *job;
+    const struct posref_attention_hook *hook;
+    const double *q, *k, *v, *mask; /* v, mask: NULL when not given */
+    int64_t n_q, n_k, heads, kv_heads, v_heads, dim, dim_v;
+    bool by_head;               /* q is 3-D: scores have a dimension of heads */
+    struct posref_positions q_positions, k_positions; /* value NULL: none */
+    int n_terms;
+    void *state;                /* the hook's own, from begin() */
+    unsigned prec_bits;         /* that `root` and `scale` are for; 0: none yet */
+    struct posref_ball root;    /* the scale is scale / root */
+    struct posref_ball scale;
+};
+
+/* What the error model wants to know of one score, in doubles; reference/judge_attention.c. */
+struct posref_attention_estimate {
+    double size;       /* sum of the |terms|, before the scale: for q . k, sum of |q_c k_c| */
+    double angle;      /* sum of |part| k |angle|: error of the parts that turn, in u of angles */
+    double recurrence; /* more of it where angles are built by repeated multiplication */
+    double bias;       /* |bias| */
+    double bias_k;     /* its relative error in float32, in u */
+};
+
+enum posref_attention_positions {
+    POSREF_POSITIONS_OPTIONAL, /* for causal_align=position and temperatures alone */
+    POSREF_POSITIONS_REQUIRED,
+    POSREF_POSITIONS_COUNTED   /* none given: 0, 1, ..., the last query at the last key */
+};
+
+struct posref_attention_hook {
+    enum posref_attention_positions positions; /* read with one axis, unless begin() has */
+    const char *const *inputs; /* further tensors of the two ops, NULL-terminated; may be NULL */
+    const char *const *terms;  /* names of the terms, NULL-terminated; NULL: one without a name */
+    /* Once a call: reads further inputs, checks shapes, sets a->state (in the arena). May be
+     * NULL. */
+    enum posref_status (*begin)(struct posref_attention *a);
+    /* Encloses each term of score (head, i, j), before the scale. NULL: q . k alone. */
+    enum posref_status (*score)(struct posref_ball *term, const struct posref_attention *a,
+                                int64_t head, int64_t i, int64_t j, unsigned prec_bits);
+    /* Encloses what is added to the scaled score. NULL: nothing. */
+    enum posref_status (*bias)(struct posref_ball *out, const struct posref_attention *a,
+                               int64_t head, int64_t i, int64_t j, unsigned prec_bits);
+    /* Encloses what is added to channel c of v_j for this query. NULL: nothing. */
+    enum posref_status (*value)(struct posref_ball *out, const struct posref_attention *a,
+                                int64_t head, int64_t i, int64_t j, int64_t c, unsigned prec_bits);
+    /* For judging: fills *out, which is 0 but for size = sum |q_c k_c|. NULL: that is all. */
+    void (*estimate)(struct posref_attention_estimate *out, const struct posref_attention *a,
+                     int64_t head, int64_t i, int64_t j);
+};
+
+/* The row of q, k or v that query i, or key j, of this head reads. */
+static inline const double *posref_attention_q(const struct posref_attention *a, int64_t head,
+                                               int64_t i)
+{
+    return a->q + (i * a->heads + head) * a->dim;
+}
+static inline const double *posref_attention_k(const struct posref_attention *a, int64_t head,
+                                               int64_t j)
+{
+    return a->k + (j * a->kv_heads + head * a->kv_heads / a->heads) * a->dim;
+}
+
+/* x . y of n doubles, enclosed: exact where it fits prec_bits. */
+void posref_attention_dot(struct posref_ball *out, const double *x, const double *y, int64_t n,
+                          unsigned prec_bits);
+/* x . y of doubles and balls. */
+void posref_attention_dot_ball(struct posref_ball *out, const double *x,
+                               const struct posref_ball *y, int64_t n, unsigned prec_bits);
+
+/* Reads q_positions and k_positions (default: positions) of n_axes axes into *a. */
+POSREF_MUST_USE enum posref_status
+posref_attention_read_positions(struct posref_attention *a, enum posref_attention_positions how,
+                                int64_t n_axes);
+
+/* k_position[j] - q_position[i] of an axis, exactly. */
+void posref_attention_offset(struct posref_ball *out, const struct posref_attention *a, int axis,
+                             int64_t i, int64_t j);
+
+/* Reads and checks the inputs of the two ops, and begins the hook. */
+POSREF_MUST_USE enum posref_status posref_attention_open(struct posref_attention *a,
+                                                         struct posref_job *job);
+/* Whether query i sees key j: neither masked nor, if causal, after it. */
+bool posref_attention_sees(const struct posref_attention *a, int64_t i, int64_t j);
+
+/* A score in the making. */
+struct posref_attention_score {
+    struct posref_ball term[POSREF_ATTENTION_TERMS]; /* scaled */
+    struct posref_ball sum;                          /* of the terms, before the scale */
+    struct posref_ball bias, value;                  /* value: the score */
+};
+POSREF_MUST_USE enum posref_status
+posref_attention_score(struct posref_attention_score *out, struct posref_attention *a,
+                       int64_t head, int64_t i, int64_t j, unsigned prec_bits);
+
+/* Rounds an enclosure at prec_bits; false: ask for more. At POSREF_ATTENTION_LAST_BITS always
+ * true: what is then below half the smallest double is +0, and what is still open is within
+ * 2^-60 of the sum of |terms| by far. */
+bool posref_attention_round(double *out, const struct posref_ball *value, unsigned prec_bits);
+
+/* softmax and weighted sum: a->v is given. */
+POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
+                                                            struct posref_attention *a);
+
+/* The two ops, as far as the job asks for them; schemes without a hook have neither. */
+POSREF_MUST_USE enum posref_status posref_attention_eval(struct posref_job *job);
+/* The scores alone, [heads, n_q, n_k], for judging. */
+POSREF_MUST_USE enum posref_status posref_attention_scores(double *out,
+                                                           struct posref_attention *a);
+/* Whether the ops read a tensor of this name. */
+bool posref_attention_reads(const struct posref_attention_hook *hook, const char *name);
+
+extern const struct posref_attention_hook posref_attention_rope; /* attention_rope.c */
+struct posref_plan;
+const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);
+void posref_attention_rope_estimate(struct posref_attention_estimate *out,
+                                    const struct posref_attention *a, int64_t head, int64_t i,
+                                    int64_t j);
+
+void posref_attention_alibi_estimate(struct posref_attention_estimate *out,
+                                     const struct posref_attention *a, int64_t head, int64_t i,
+                                     int64_t j); /* judge_alibi.c */
+
+/* temperature.c: encloses t_i. Exact where it is rational. */
+POSREF_MUST_USE enum posref_status posref_temperature_ball(struct posref_ball *out,
+                                                           const struct posref_spec *spec,
+                                                           double position, unsigned prec_bits);
+/* Checks and completes the temperature's fields. */
+POSREF_MUST_USE enum posref_status posref_temperature_check(struct posref_spec *spec,
+                                                            struct posref_error *err);
+/* The need of a field that every scheme with a hook takes. */
+enum posref_need posref_attention_field_need(enum posref_field field);
+POSREF_MUST_USE enum posref_status posref_attention_check(struct posref_spec *spec,
+                                                          struct posref_error *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scores and attention as judged units: docs/tolerance.md, "Scores and attention". */
+#include "attention.h"
+#include "judge_impl.h"
+#include "plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SEEN_AS_MASKED (-1e4) /* what kernels put in place of -infinity is at most this */
+
+struct judged {
+    struct judge_case *c;
+    struct posref_attention a;
+    double *score;                               /* [heads, n_q, n_k] */
+    struct posref_attention_estimate *estimate;  /* [n_k] of the row at hand */
+    double *weight, *error, *value;              /* [n_k] */
+    double scale;                                /* of the scores, temperature left out */
+};
+
+void posref_attention_rope_estimate(struct posref_attention_estimate *out,
+                                    const struct posref_attention *a, int64_t head, int64_t i,
+                                    int64_t j)
+{
+    const struct posref_plan *plan = posref_attention_rope_plan(a);
+    const double *q = posref_attention_q(a, head, i), *k = posref_attention_k(a, head, j);
+    const double square = plan->attention_factor * plan->attention_factor;
+    out->size = 0;
+    for (int c = 0; c < plan->dim; c++)
+        if (plan->copied[c])
+            out->size += fabs(q[c] * k[c]);
+    for (int n = 0; n < plan->n_pairs; n++) {
+        const struct posref_plan_pair *pair = &plan->pair[n];
+        double size = hypot(q[pair->in[0]], q[pair->in[1]]) *
+                      hypot(k[pair->in[0]], k[pair->in[1]]) * square;
+        out->size += size;
+        for (int which = 0; which < 2; which++) {
+            const int column = pair->column[which], axis = plan->column[column].axis;
+            struct judge_frequency f;
+            posref_judge_frequency_fill(&f, a->job->spec, column);
+            double angle = f.theta * (fabs(a->q_positions.value[axis * a->n_q + i]) +
+                                      fabs(a->k_positions.value[axis * a->n_k + j]));
+            if (size == 0 || angle == 0)
+                continue; /* k may be infinite */
+            out->angle += 0.5 * size * f.k * angle;
+            out->recurrence += 0.5 * size * f.recurrence * angle;
+        }
+    }
+}
+
+static double temperature_of(const struct judged *g, int64_t i)
+{
+    const struct posref_spec *spec = g->c->spec;
+    struct posref_ball ball;
+    double t = 1;
+    if (!spec->given[POSREF_FIELD_TEMPERATURE] || spec->temperature == POSREF_TEMPERATURE_NONE)
+        return 1;
+    if (posref_temperature_ball(&ball, spec, g->a.q_positions.value[i], 128) != POSREF_OK ||
+        !posref_ball_round(&t, &ball))
+        return 1;
+    return t;
+}
+
+static void estimate(struct posref_attention_estimate *out, const struct judged *g, int64_t head,
+                     int64_t i, int64_t j)
+{
+    const struct posref_attention *a = &g->a;
+    const double *q = posref_attention_q(a, head, i), *k = posref_attention_k(a, head, j);
+    *out = (struct posref_attention_estimate){.size = 0};
+    for (int64_t c = 0; c < a->dim; c++)
+        out->size += fabs(q[c] * k[c]);
+    if (a->hook->estimate)
+        a->hook->estimate(out, a, head, i, j);
+    const double scale = g->scale * temperature_of(g, i);
+    out->size *= scale;
+    out->angle *= scale;
+    out->recurrence *= scale;
+}
+
+/* Error of a score in u of float32: a sum of dim products in any order, scale and temperature, the
+ * two rotated factors; the sum with the bias. */
+static double error_float32(const struct judged *g, const struct posref_attention_estimate *e)
+{
+    return ((double)g->a.dim + 8) * e->size + e->angle + (e->bias_k + 1) * e->bias;
+}
+
+/* More where tables, rotated vectors, the score and the bias are held in a 16-bit dtype, in its
+ * u. */
+static double error_low(const struct posref_attention_estimate *e)
+{
+    return 5 * e->size + 3 * e->bias;
+}
+
+static double position_of(const struct posref_attention *a, int64_t i)
+{
+    return a->q_positions.value && a->q_positions.n_axes == 1 ? a->q_positions.value[i]
+                                                              : (double)NAN;
+}
+
+static struct judge_unit *add_unit(struct judged *g, int tensor, int64_t element, int64_t head,
+                                   int64_t i)
+{
+    struct judge_case *c = g->c;
+    struct judge_unit *unit = &c->unit[c->n_units++];
+    memset(unit, 0, sizeof *unit);
+    unit->n = 1;
+    unit->tensor[0] = tensor;
+    unit->element[0] = element;
+    unit->want[0] = posref_judge_value(&c->golden->item[tensor], element);
+    unit->got[0] = posref_judge_value(&c->actual->item[tensor], element);
+    unit->angle = 1;
+    unit->moves = true;
+    unit->pair = (int)head;
+    unit->position = position_of(&g->a, i);
+    return unit;
+}
+
+static void score_unit(struct judged *g, int tensor, int64_t at)
+{
+    struct posref_attention *a = &g->a;
+    const int64_t j = at % a->n_k, i = at / a->n_k % a->n_q, head = at / a->n_k / a->n_q;
+    struct judge_unit *unit = add_unit(g, tensor, at, head, i);
+    struct posref_attention_estimate e;
+    estimate(&e, g, head, i, j);
+    if (isinf(unit->want[0]) && unit->want[0] < 0) {
+        if (unit->got[0] <= SEEN_AS_MASKED)
+            unit->got[0] = -HUGE_VAL;
+        unit->moves = false;
+        return;
+    }
+    unit->scale = e.size + e.bias;
+    unit->out_scale[0] = fabs(unit->want[0]);
+    if (unit->scale == 0)
+        return;
+    unit->k = error_float32(g, &e) / unit->scale;
+    unit->recurrence = e.recurrence / unit->scale;
+    unit->low = error_low(&e) / unit->scale * posref_unit(g->c->dtype);
+}
+
+static enum posref_status score_units(struct judged *g)
+{
+    const int64_t count = posref_tensor_count(&g->c->golden->item[0]);
+    enum posref_status status = posref_judge_allocate(g->c, count * g->c->golden->n);
+    for (int tensor = 0; tensor < g->c->golden->n && status == POSREF_OK; tensor++)
+        for (int64_t at = 0; at < count; at++)
+            score_unit(g, tensor, at);
+    return status;
+}
+
+/* Relative error of the weight of a score that is off by e, where the row's sum may be anything
+ * between bound[0] and bound[1] times itself. */
+static double weight_error(const double bound[2], double e)
+{
+    e = fmin(e, 300);
+    return fmax(exp(e) / bound[0] - 1, 1 - exp(-e) / bound[1]);
+}
+
+/* Sum over keys of weight * (its relative error) * |value - want|: to first order the errors of
+ * the weights add up to nothing, so that only the distance of a value from the mean counts. */
+static double spread(const struct judged *g, const double *error, double want)
+{
+    double bound[2] = {0, 0}, sum = 0;
+    for (int64_t j = 0; j < g->a.n_k; j++) {
+        bound[0] += g->weight[j] * exp(-fmin(error[j], 300));
+        bound[1] += g->weight[j] * exp(fmin(error[j], 300));
+    }
+    for (int64_t j = 0; j < g->a.n_k; j++)
+        if (g->weight[j] > 0)
+            sum += g->weight[j] * weight_error(bound, error[j]) * fabs(g->value[j] - want);
+    return sum;
+}
+
+static void weights(struct judged *g, int64_t head, int64_t i)
+{
+    const double *score = g->score + (head * g->a.n_q + i) * g->a.n_k;
+    double largest = -HUGE_VAL, sum = 0;
+    for (int64_t j = 0; j < g->a.n_k; j++) {
+        largest = fmax(largest, score[j]);
+        estimate(&g->estimate[j], g, head, i, j);
+    }
+    for (int64_t j = 0; j < g->a.n_k; j++)
+        sum += g->weight[j] = exp(score[j] - largest);
+    for (int64_t j = 0; j < g->a.n_k; j++)
+        g->weight[j] /= sum;
+}
+
+enum how { HOW_FLOAT32, HOW_RECURRENCE, HOW_LOW };
+
+/* Errors of the row's scores, absolute; the exponential's argument adds score - largest. */
+static const double *errors(struct judged *g, int64_t head, int64_t i, enum how how)
+{
+    const double u = posref_unit(POSREF_F32), u_low = posref_unit(g->c->dtype);
+    const double *score = g->score + (head * g->a.n_q + i) * g->a.n_k;
+    double largest = -HUGE_VAL;
+    for (int64_t j = 0; j < g->a.n_k; j++)
+        largest = fmax(largest, score[j]);
+    for (int64_t j = 0; j < g->a.n_k; j++) {
+        const struct posref_attention_estimate *e = &g->estimate[j];
+        double below = isinf(score[j]) ? 0 : largest - score[j];
+        g->error[j] = how == HOW_LOW ? u_low * (error_low(e) + below)
+                                     : u * (error_float32(g, e) + 2 * below);
+        /* Recurrences, and beside them hardware sines of 2^-20. */
+        if (how == HOW_RECURRENCE && e->angle > 0)
+            g->error[j] += u * (e->recurrence + 16 * e->size);
+    }
+    return g->error;
+}
+
+/* v, with what the hook adds. */
+static enum posref_status values(struct judged *g, int64_t head, int64_t i, int64_t c)
+{
+    struct posref_attention *a = &g->a;
+    const int64_t v_head = head * a->v_heads / a->heads;
+    for (int64_t j = 0; j < a->n_k; j++) {
+        struct posref_ball more;
+        double value = 0;
+        if (a->hook->value) {
+            enum posref_status status = a->hook->value(&more, a, head, i, j, c, 128);
+            if (status != POSREF_OK)
+                return status;
+            if (!posref_ball_round(&value, &more))
+                value = 0;
+        }
+        g->value[j] = a->v[(j * a->v_heads + v_head) * a->dim_v + c] + value;
+    }
+    return POSREF_OK;
+}
+
+static enum posref_status attention_unit(struct judged *g, int64_t head, int64_t i, int64_t c)
+{
+    struct posref_attention *a = &g->a;
+    const double u = posref_unit(POSREF_F32);
+    enum posref_status status = values(g, head, i, c);
+    struct judge_unit *unit = add_unit(g, 0, (i * a->heads + head) * a->dim_v + c, head, i);
+    for (int64_t j = 0; j < a->n_k; j++)
+        unit->scale += g->weight[j] * fabs(g->value[j]);
+    unit->out_scale[0] = fabs(unit->want[0]);
+    /* Exponentials below the smallest normal float32 may be flushed to zero. */
+    unit->floor = 0x1p-120;
+    if (status != POSREF_OK || unit->scale == 0)
+        return status;
+    const double want = unit->want[0], plain = spread(g, errors(g, head, i, HOW_FLOAT32), want);
+    const double wide = spread(g, errors(g, head, i, HOW_RECURRENCE), want);
+    unit->k = plain / unit->scale / u + 4 + (double)a->n_k;
+    unit->recurrence = (wide - plain) / unit->scale / u;
+    unit->low = spread(g, errors(g, head, i, HOW_LOW), want) / unit->scale;
+    return status;
+}
+
+static enum posref_status attention_units(struct judged *g)
+{
+    struct posref_attention *a = &g->a;
+    enum posref_status status = posref_judge_allocate(g->c, a->n_q * a->heads * a->dim_v);
+    if (status == POSREF_OK)
+        status = posref_attention_scores(g->score, a);
+    for (int64_t i = 0; i < a->n_q; i++)
+        for (int64_t head = 0; head < a->heads && status == POSREF_OK; head++) {
+            weights(g, head, i);
+            for (int64_t c = 0; c < a->dim_v && status == POSREF_OK; c++)
+                status = attention_unit(g, head, i, c);
+        }
+    return status;
+}
+
+static double scale_of(const struct judged *g)
+{
+    const struct posref_spec *spec = g->c->spec;
+    if (spec->given[POSREF_FIELD_SOFTMAX_SCALE])
+        return spec->softmax_scale;
+    double m = 1;
+    if (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA)
+        m = 1 + 0.1 * spec->mscale_all_dim * log(spec->factor);
+    return m * m / sqrt((double)g->a.dim);
+}
+
+enum posref_status posref_judge_units_attention(struct judge_case *c)
+{
+    struct posref_tensors no_outputs = {.n = 0};
+    struct posref_job job = {.spec = c->spec, .op = c->op, .in = c->inputs, .out = &no_outputs,
+                             .arena = c->arena, .err = c->err};
+    struct judged *g = posref_job_alloc(&job, 1, sizeof *g);
+    if (!g)
+        return POSREF_NO_MEMORY;
+    memset(g, 0, sizeof *g);
+    g->c = c;
+    enum posref_status status = posref_attention_open(&g->a, &job);
+    if (status != POSREF_OK)
+        return status;
+    const size_t n_k = (size_t)g->a.n_k;
+    g->scale = scale_of(g);
+    if (c->op == POSREF_OP_SCORES)
+        return score_units(g);
+    g->score = posref_job_alloc(&job, (size_t)(g->a.heads * g->a.n_q) * n_k, sizeof *g->score);
+    g->estimate = posref_job_alloc(&job, n_k, sizeof *g->estimate);
+    g->weight = posref_job_alloc(&job, n_k, sizeof *g->weight);
+    g->error = posref_job_alloc(&job, n_k, sizeof *g->error);
+    g->value = posref_job_alloc(&job, n_k, sizeof *g->value);
+    if (!g->score || !g->estimate || !g->weight || !g->error || !g->value)
+        return POSREF_NO_MEMORY;
+    return attention_units(g);
+}
