@@ -98,6 +98,16 @@ refuses 'positions: ' eval dim=8 positions=-2147483648
 refuses 'positions: ' eval dim=8 positions=0..70000
 refuses 'positions: ' eval dim=8 positions=1,,2
 refuses 'positions: ' eval dim=8 positions=
+refuses 'axes_dims: ' eval dim=16 axes_dims=5,11 positions=1:2
+refuses 'axes_dims: must add up to rotary_dim=16' eval dim=16 axes_dims=4,4,4 positions=1:2:3
+refuses 'axes_span: needs axes_dims' eval dim=16 axes_span=head
+refuses 'mrope_section: counts pairs and must add up to rotary_dim / 2 = 8' \
+    eval dim=16 mrope_section=16,24,24 positions=1:2:3
+refuses 'positions: must be [n] or [n_axes, n] with n_axes = 2' \
+    eval dim=16 axes_dims=8,8 positions=1:2:3
+refuses 'positions: must be' eval dim=16 mrope_section=4,2,2 positions=1
+refuses 'positions: ' eval dim=16 axes_dims=8,8 positions=blocks:2:3:4
+refuses 'positions: ' eval dim=16 mrope_section=4,2,2 positions=mrope:text=1,image=2
 refuses 'x: ' eval dim=2 positions=0 x=1,2,3
 refuses 'x: ' eval dim=2 positions=0 x=1,inf
 refuses 'positions: ' eval dim=2 x=1,2

@@ -326,13 +326,13 @@ START_TEST(exact_parts_of_a_turn)
     ck_assert_double_eq(y[1], 4.242640687119285);
     ck_assert_double_eq(y[2], 0);
     ck_assert_double_eq(y[3], 9.899494936611665);
-    /* base 9: frequency 1/3, position 0.5: a sixth of a turn. Half of the smallest number ties. */
-    turn(y, "dim=8 base=9 axes_dims=4,4 angle_unit=turn pairing=half axes_span=head",
-         (const double[]){0.5, 0}, 2, (const double[]){1, 0x1p-1074, 0, 0, 0, 0, 0, 0});
-    ck_assert_double_eq(y[0], -1);
-    ck_assert_double_eq(y[1], 0); /* ties to even */
-    /* base 100: frequency 1/10, position 2.5 */
     double wide[8];
+    /* base 9: frequency 1/3, position 0.5: a sixth of a turn. Half of the smallest number ties. */
+    turn(wide, "dim=8 base=9 axes_dims=4,4 angle_unit=turn pairing=half axes_span=head",
+         (const double[]){0.5, 0}, 2, (const double[]){1, 0x1p-1074, 0, 0, 0, 0, 0, 0});
+    ck_assert_double_eq(wide[0], -1);
+    ck_assert_double_eq(wide[1], 0); /* ties to even */
+    /* base 100: frequency 1/10, position 2.5 */
     turn(wide, "dim=8 base=100 axes_dims=4,4 angle_unit=turn", (const double[]){2.5, 1.25}, 2,
          (const double[]){1, 2, 3, 4, 5, 6, 7, -7});
     ck_assert_same(wide, ((const double[]){-1, -2, -4, 3, -6, 5, 9.899494936611665, 0}), 8);
