@@ -59,8 +59,7 @@ static enum posref_status try_plugin(bool *caught, const struct posref_bad_plugi
                                      const char *dir, const char *db_path,
                                      struct posref_error *err)
 {
-    static const char *const conditions[][2] = {
-        {"scheme", "rope"}, {"op", "rotate"}, {"scaling", "none"}, {"pairing", "half"}};
+    static const char *const conditions[][2] = {{"id", "rope/half/none/"}, {"op", "rotate"}};
     char path[4200];
     bool conforms = false;
     int64_t n_judged = 0;

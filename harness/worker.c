@@ -5,6 +5,7 @@
 
 #include "exec_plugin.h"
 #include "worker_case.h"
+#include "worker_filter.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -98,6 +99,8 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
         snprintf(here, sizeof here, "./%s", path);
         path = here;
     }
+    /* A program of exec: may have children that it signals; a library has none. */
+    (void)posref_worker_filter();
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         note_load(w, POSREF_LOAD_FAILED, dlerror());

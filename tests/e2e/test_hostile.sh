@@ -9,7 +9,7 @@ succeeds generate --suite smoke -o "$db"
 
 # judge MUTANT: all vectors of its kind in f32; the stream in $work/lines, notes in $work/footer.
 judge() {
-    run test "$BUILD/mutants/$1.so" scheme=rope op=rotate scaling=none pairing=half --suite smoke \
+    run test "$BUILD/mutants/$1.so" id=rope/half/none/ op=rotate --suite smoke \
         --dtype f32 --timeout 0.4 --start-timeout 0.5 --db "$db" --report "jsonl:$work/lines"
     jq -c 'select(.type == "footer")' "$work/lines" >"$work/footer"
 }
@@ -37,6 +37,9 @@ convicts overflows_stack crash '' SIGSEGV
 convicts aborts crash '' SIGABRT
 if [ "$(uname -m)" = x86_64 ]; then convicts divides crash '' SIGFPE; fi
 convicts kills_itself crash '' SIGKILL
+convicts kills_posref crash '' SIGSYS
+convicts reaches_into_posref crash '' SIGSYS
+convicts child_signals crash '' SIGKILL
 convicts exits exited # with a status that a sanitizer's report at exit may change
 convicts exits_at_once exited '' 'the plugin ended its process with status 0'
 convicts loops timeout

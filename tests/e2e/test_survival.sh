@@ -10,7 +10,7 @@ succeeds generate --suite smoke -o "$db"
 judge() {
     local mutant=$1
     shift
-    run test "$BUILD/mutants/$mutant.so" scheme=rope op=rotate scaling=none pairing=half \
+    run test "$BUILD/mutants/$mutant.so" id=rope/half/none/ op=rotate \
         --suite smoke --dtype f32 --timeout 0.5 --db "$db" --report "jsonl:$work/lines" "$@"
     verdict=$(verdicts '(.id | contains("/d4-"))')
     others=$(verdicts '(.id | contains("/d4-") | not)')
@@ -34,7 +34,7 @@ same "$status $verdict $others" '1 crash pass' leaks
 refuses '--memory' test "$BUILD/mutants/leaks.so" --memory 1
 
 # Broken off: what the plugin started does not stay. Ignored signals (nohup) stay ignored.
-"$POSREF" test "$BUILD/mutants/daemonises.so" dim=4 scaling=none pairing=half op=rotate \
+"$POSREF" test "$BUILD/mutants/daemonises.so" id=rope/half/none/d4-b1e4/near op=rotate \
     --suite smoke --dtype f32 --timeout 9 --start-timeout 9 --db "$db" >"$work/out" 2>&1 &
 run_pid=$!
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -52,7 +52,7 @@ mkfifo "$work/pipe.so"
 refuses "pipe.so: is no shared library" test "$work/pipe.so" --db "$db" --suite smoke
 cp "$BUILD/mutants/swaps_pairs.so" "$work/here.so"
 program=$(realpath "$POSREF")
-(cd "$work" && "$program" test here.so dim=4 scaling=none pairing=half op=rotate --dtype f32 \
+(cd "$work" && "$program" test here.so id=rope/half/none/d4-b1e4/near op=rotate --dtype f32 \
     --db "$db" --suite smoke) >"$work/out" 2>"$work/err"
 same $? 1 'a plugin without a directory'
 
