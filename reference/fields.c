@@ -29,7 +29,7 @@ static const char *const schemes[] = {
     "alibi",
     "timestep",
     "learned",
-    "none",
+    "none", "fourier",
     NULL,
 };
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
@@ -196,6 +196,9 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                 "multiplies the timestep"),
     [POSREF_FIELD_MAX_PERIOD] = REAL("max_period", max_period, 1, true, 1e12, "", "10000",
                                      "base of the frequency ladder"),
+    [POSREF_FIELD_LOG] = {.name = "log", .type = POSREF_TYPE_BOOL, .offset = AT(log), .unit = "",
+                          .default_text = "true",
+                          .meaning = "take the logarithm of the position first"},
     [POSREF_FIELD_NUM_HEADS] = INT("num_heads", num_heads, 1, POSREF_MAX_HEADS, "heads", NULL,
                                    "attention heads; required"),
     [POSREF_FIELD_ALIBI_BIAS_MAX] = REAL("alibi_bias_max", alibi_bias_max, 0, true, 256, "", "8",

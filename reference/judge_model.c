@@ -152,7 +152,7 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
     }
     if (spec->scheme == POSREF_SCHEME_TIMESTEP)
         timestep(out, spec, i);
-    else
+    else if (spec->scheme == POSREF_SCHEME_SINUSOIDAL)
         sinusoidal(out, spec, i);
 }
 

@@ -27,7 +27,9 @@ static enum posref_status coordinates(struct waves *out, struct judge_case *c, i
         if (!at)
             return posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
         for (int64_t k = 0; k < n; k++) {
-            if (positions)
+            if (positions && spec->scheme == POSREF_SCHEME_FOURIER && spec->log)
+                at[k] = log(((const double *)positions->data)[k]);
+            else if (positions)
                 at[k] = ((const double *)positions->data)[k] + spec->offset;
             else
                 at[k] = out->mask[k] != 0 ? next++ : 0;
@@ -35,6 +37,15 @@ static enum posref_status coordinates(struct waves *out, struct judge_case *c, i
         out->coordinate[b] = at;
     }
     return POSREF_OK;
+}
+
+/* Fourier features: the product of the coordinate, the weight, 2 and pi, and the coordinate's own
+ * rounding or logarithm. */
+static void fill_features(struct judge_frequency *f, const struct judge_case *c, int n)
+{
+    const double *weights = posref_tensors_find(c->inputs, "weights")->data;
+    for (int i = 0; i < n; i++)
+        f[i] = (struct judge_frequency){.theta = 2 * acos(-1) * fabs(weights[i]), .k = 7};
 }
 
 static enum posref_status lay_out(struct waves *out, struct judge_case *c, int64_t n)
@@ -48,6 +59,8 @@ static enum posref_status lay_out(struct waves *out, struct judge_case *c, int64
         enum posref_status status = posref_judge_frequencies(&out->frequency[b], c, block->n_sines);
         if (status != POSREF_OK)
             return status;
+        if (c->spec->scheme == POSREF_SCHEME_FOURIER)
+            fill_features(out->frequency[b], c, block->n_sines);
         out->per_row += block->n_sines;
         covered += block->n_sines + block->n_cosines;
     }

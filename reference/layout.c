@@ -59,12 +59,11 @@ void posref_layout_copied(bool *copied, const struct posref_spec *spec)
 
 void posref_layout_block(struct posref_block *out, const struct posref_spec *spec)
 {
-    const bool timestep = spec->scheme == POSREF_SCHEME_TIMESTEP;
     const bool extra = spec->given[POSREF_FIELD_ODD_DIM] &&
                        spec->odd_dim == POSREF_ODD_DIM_EXTRA_SINE;
     *out = (struct posref_block){.width = spec->dim, .n_sines = spec->dim / 2 + extra,
                                  .n_cosines = spec->dim / 2, .order = spec->order};
-    if (timestep)
+    if (spec->given[POSREF_FIELD_FLIP_SIN_TO_COS])
         out->order = spec->flip_sin_to_cos ? POSREF_ORDER_FLIPPED : POSREF_ORDER_CONCAT;
 }
 

@@ -28,7 +28,7 @@ struct posref_block {
     int first, width, n_sines, n_cosines;
     int order; /* enum posref_order */
 };
-/* The block of a sinusoidal or timestep spec. */
+/* The block of a sinusoidal, timestep or fourier spec. */
 void posref_layout_block(struct posref_block *out, const struct posref_spec *spec);
 /* Channels of sine and cosine i < n_sines; *cosine = -1: there is none. */
 void posref_layout_wave(int *sine, int *cosine, const struct posref_block *block, int i);

@@ -138,6 +138,7 @@ enum posref_field {
     POSREF_FIELD_DOWNSCALE_FREQ_SHIFT,
     POSREF_FIELD_SCALE,
     POSREF_FIELD_MAX_PERIOD,
+    POSREF_FIELD_LOG,
     POSREF_FIELD_NUM_HEADS,
     POSREF_FIELD_ALIBI_BIAS_MAX,
     POSREF_FIELD_FORM,
@@ -213,6 +214,7 @@ struct posref_spec {
     int downscale_freq_shift;
     double scale;
     double max_period;
+    bool log;
     int num_heads;
     double alibi_bias_max;
     int form;

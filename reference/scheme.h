@@ -67,6 +67,7 @@ extern const struct posref_scheme_def posref_alibi;
 extern const struct posref_scheme_def posref_timestep;
 extern const struct posref_scheme_def posref_learned;
 extern const struct posref_scheme_def posref_none;
+extern const struct posref_scheme_def posref_fourier;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

@@ -11,6 +11,7 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_TIMESTEP] = &posref_timestep,
     [POSREF_SCHEME_LEARNED] = &posref_learned,
     [POSREF_SCHEME_NONE] = &posref_none,
+    [POSREF_SCHEME_FOURIER] = &posref_fourier,
 };
 
 static const char *const ops[POSREF_N_OPS] = {

@@ -222,6 +222,23 @@ static void random_timestep(struct request *r, struct oracle_case *c, struct dic
     request_tensor(r, c, "positions", 1, &n, t);
 }
 
+static void random_fourier(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    const int64_t half = 1 + dice_below(d, 12), n = 4;
+    double t[4], weights[12];
+    request_add(r, "scheme=fourier");
+    request_add(r, "dim=%lld", (long long)(2 * half));
+    request_add(r, "flip_sin_to_cos=%s", dice_below(d, 2) ? "true" : "false");
+    request_add(r, "log=%s", dice_below(d, 2) ? "true" : "false");
+    for (int k = 0; k < 4; k++)
+        t[k] = dice_below(d, 2) ? exp(dice_real(d, -12, 8)) : (double)(1 + dice_below(d, 1000));
+    for (int64_t i = 0; i < half; i++)
+        weights[i] = dice_below(d, 2) ? dice_real(d, -48, 48)
+                                      : (double)(dice_below(d, 64) - 32) / 64;
+    request_tensor(r, c, "positions", 1, &n, t);
+    request_tensor(r, c, "weights", 1, &half, weights);
+}
+
 static void random_learned(struct request *r, struct oracle_case *c, struct dice *d)
 {
     const int64_t dim = 2 + dice_below(d, 3), n = 1 + dice_below(d, 6);
@@ -284,9 +301,12 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
 
 void random_request(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    switch (dice_below(d, 10)) {
+    switch (dice_below(d, 11)) {
     case 0:
         random_alibi(r, c, d);
+        break;
+    case 10:
+        random_fourier(r, c, d);
         break;
     case 9:
         random_learned(r, c, d);

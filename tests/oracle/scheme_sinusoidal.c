@@ -7,7 +7,8 @@
  *   and a zero last (zero_column), or sines one more than cosines (extra_sine). y = x_scale x +
  *   table. padding_idx: token k of those whose mask is 1 has c = padding_idx + 1 + k, others zeros.
  * timestep: c = t, w_i = scale max_period^(-i/(floor(d/2) - shift)), sines then cosines or flipped,
- *   a zero last when d is odd. */
+ *   a zero last when d is odd.
+ * fourier: angles 2 pi W_i z, z = ln x (log) or x; sines then cosines or flipped. */
 #include "oracle.h"
 
 struct waves {
@@ -17,6 +18,8 @@ struct waves {
     bool interleaved, flipped;
     struct oracle_tensor *positions, *mask, *x, *table, *y;
     double base, smallest, scale, table_scale, offset, padding_idx;
+    struct oracle_tensor *weights; /* fourier */
+    bool log;
     bool root; /* x is multiplied by the root of dim */
     fmpq *exponent; /* -e_i */
     arb_ptr cached; /* w_i at ORACLE_FIRST_PREC */
@@ -82,13 +85,21 @@ static bool wave(void *ctx, slong prec)
     struct waves *s = ctx;
     arb_t c;
     arb_init(c);
-    if (prec == ORACLE_FIRST_PREC)
-        arb_set(s->a, s->cached + s->i);
-    else
-        frequency(s->a, s, s->i, prec + 64);
     coordinate(c, s);
-    arb_mul(s->a, s->a, c, prec + 64);
-    arb_sin_cos(s->a, s->b, s->a, prec + 64);
+    if (s->weights) { /* sin and cos of pi (2 W z): exact at quarter turns */
+        if (s->log)
+            arb_log(c, c, prec + 64);
+        arb_set_d(s->a, 2 * s->weights->data[s->i]);
+        arb_mul(s->a, s->a, c, prec + 128);
+        arb_sin_cos_pi(s->a, s->b, s->a, prec + 64);
+    } else {
+        if (prec == ORACLE_FIRST_PREC)
+            arb_set(s->a, s->cached + s->i);
+        else
+            frequency(s->a, s, s->i, prec + 64);
+        arb_mul(s->a, s->a, c, prec + 64);
+        arb_sin_cos(s->a, s->b, s->a, prec + 64);
+    }
     arb_set_d(c, s->table_scale);
     arb_mul(s->a, s->a, c, prec + 64);
     arb_mul(s->b, s->b, c, prec + 64);
@@ -206,6 +217,21 @@ static bool read_timestep(struct waves *s)
     return check_shapes(s);
 }
 
+static bool read_fourier(struct waves *s)
+{
+    struct oracle_case *c = s->c;
+    const int64_t shape[1] = {s->dim / 2};
+    s->weights = oracle_input(c, "weights");
+    s->flipped = oracle_is(c, "flip_sin_to_cos", "true");
+    s->log = oracle_is(c, "log", "true");
+    if (s->dim < 2 || s->dim % 2 || !s->weights)
+        return oracle_fail(c, "dim is odd, or no weights");
+    if ((!s->flipped && !oracle_is(c, "flip_sin_to_cos", "false")) ||
+        (!s->log && !oracle_is(c, "log", "false")))
+        return oracle_fail(c, "flip_sin_to_cos or log: the oracle has no formula for it");
+    return oracle_shaped(c, s->weights, 1, shape) && check_shapes(s);
+}
+
 static void judge_rows(struct waves *s)
 {
     for (s->row = 0; s->row < s->n; s->row++) {
@@ -248,5 +274,11 @@ static void judge_timestep(struct oracle_tally *t, struct oracle_case *c)
     judge(t, c, read_timestep);
 }
 
+static void judge_fourier(struct oracle_tally *t, struct oracle_case *c)
+{
+    judge(t, c, read_fourier);
+}
+
 const struct oracle_scheme oracle_sinusoidal = {"sinusoidal", judge_sinusoidal};
 const struct oracle_scheme oracle_timestep = {"timestep", judge_timestep};
+const struct oracle_scheme oracle_fourier = {"fourier", judge_fourier};

@@ -193,6 +193,48 @@ START_TEST(timesteps_are_sinusoids)
 }
 END_TEST
 
+START_TEST(fourier_features)
+{
+    /* Whole quarter turns are exact; a logarithm of 1 is 0. */
+    const double at[] = {1, 2, 3}, weights[] = {0.25, -0.5, 0.125, 0};
+    const double turns[3][4] = {{0.25, -0.5, 0.125, 0}, {0.5, -1, 0.25, 0}, {0.75, -1.5, 0.375, 0}};
+    struct evaluation e;
+    for (int flip = 0; flip < 2; flip++) {
+        evaluation_open(&e, flip ? "scheme=fourier dim=8 log=false flip_sin_to_cos=true"
+                                 : "scheme=fourier dim=8 log=false");
+        evaluation_positions(&e, at, 3);
+        evaluation_input(&e, "weights", weights, 1, (const int64_t[]){4});
+        const double *got = evaluation_run(&e, POSREF_OP_TABLE, "table", NULL);
+        for (int k = 0; k < 12; k++) {
+            const double t = turns[k / 4][k % 4], *row = got + k / 4 * 8 + k % 4;
+            ck_assert_close(row[flip ? 4 : 0], sin(2 * acos(-1) * t), 2e-15);
+            ck_assert_close(row[flip ? 0 : 4], cos(2 * acos(-1) * t), 2e-15);
+            if (4 * t == floor(4 * t))
+                ck_assert(row[0] == floor(row[0]) && row[4] == floor(row[4]));
+        }
+        evaluation_close(&e);
+    }
+    evaluation_open(&e, "scheme=fourier dim=8");
+    evaluation_positions(&e, at, 3);
+    evaluation_input(&e, "weights", weights, 1, (const int64_t[]){4});
+    const double *got = evaluation_run(&e, POSREF_OP_TABLE, "table", NULL);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(got[i] == 0 && got[4 + i] == 1);
+        ck_assert_close(got[8 + i], sin(2 * acos(-1) * weights[i] * log(2)), 2e-15);
+    }
+    evaluation_close(&e);
+    evaluation_open(&e, "scheme=fourier dim=8");
+    evaluation_positions(&e, (const double[]){0}, 1);
+    evaluation_refused(&e, POSREF_OP_TABLE, "weights");
+    evaluation_input(&e, "weights", weights, 1, (const int64_t[]){4});
+    evaluation_refused(&e, POSREF_OP_TABLE, "positions");
+    e.in.n = 1;
+    evaluation_input(&e, "weights", weights, 1, (const int64_t[]){3});
+    evaluation_refused(&e, POSREF_OP_TABLE, "weights");
+    evaluation_close(&e);
+}
+END_TEST
+
 static void spec_refused(const char *text, const char *key)
 {
     struct posref_spec spec;
@@ -215,6 +257,7 @@ START_TEST(bad_specs_and_masks_are_named)
     spec_refused("scheme=sinusoidal dim=3 exponent=half_minus_one odd_dim=zero_column", "exponent");
     spec_refused("scheme=sinusoidal dim=8 base=2 min_timescale=2", "min_timescale");
     spec_refused("scheme=sinusoidal dim=8 padding_idx=1 offset=2", "offset");
+    spec_refused("scheme=fourier dim=7", "dim");
     spec_refused("scheme=timestep dim=2", "downscale_freq_shift");
     spec_refused("scheme=timestep dim=3", "downscale_freq_shift");
     spec_refused("scheme=timestep dim=8 downscale_freq_shift=4", "downscale_freq_shift");
@@ -249,7 +292,7 @@ int main(void)
     const TTest *const tests[] = {
         frequencies_of_dim_8, orders_hold_the_same_columns, odd_dims, an_offset_shifts_positions,
         positions_counted_from_a_mask, scaled_sums, the_negative_side_of_a_relative_table,
-        timesteps_are_sinusoids, bad_specs_and_masks_are_named,
+        timesteps_are_sinusoids, fourier_features, bad_specs_and_masks_are_named,
     };
     return RUN_EVALUATIONS("waves", tests);
 }
