@@ -29,7 +29,8 @@ static const char *const schemes[] = {
     "alibi",
     "timestep",
     "learned",
-    "none", "fourier",
+    "none",
+    "fourier",
     NULL,
 };
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};

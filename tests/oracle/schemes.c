@@ -7,8 +7,8 @@ extern const struct oracle_scheme oracle_sinusoidal;
 extern const struct oracle_scheme oracle_alibi;
 extern const struct oracle_scheme oracle_timestep;
 extern const struct oracle_scheme oracle_learned;
-extern const struct oracle_scheme oracle_none,
-    oracle_fourier;
+extern const struct oracle_scheme oracle_none;
+extern const struct oracle_scheme oracle_fourier;
 
 const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_rope,

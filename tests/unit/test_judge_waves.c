@@ -156,8 +156,42 @@ START_TEST(faulty_kernels_fail)
 }
 END_TEST
 
+START_TEST(fourier_kernels)
+{
+    static const double levels[N] = {0.001, 0.0625, 0.5, 1, 2, 50, 999};
+    double weights[32];
+    float made[N * 64];
+    uint64_t seed = 3;
+    for (int i = 0; i < 32; i++)
+        weights[i] = 4 * next_random(&seed);
+    /* right, with the halves swapped, without the logarithm, without 2 pi */
+    for (int wrong = 0; wrong < 4; wrong++) {
+        struct evaluation e;
+        struct posref_judgement j;
+        evaluation_open(&e, "scheme=fourier dim=64");
+        evaluation_positions(&e, levels, N);
+        evaluation_input(&e, "weights", weights, 1, (const int64_t[]){32});
+        (void)evaluation_run(&e, POSREF_OP_TABLE, "table", NULL);
+        for (int k = 0; k < N * 32; k++) {
+            float z = (float)levels[k / 32];
+            z = wrong == 2 ? z : logf(z);
+            const float a = z * (float)weights[k % 32] * (wrong == 3 ? 1 : 2 * 3.14159265F);
+            made[k / 32 * 64 + k % 32 + (wrong == 1 ? 32 : 0)] = sinf(a);
+            made[k / 32 * 64 + k % 32 + (wrong == 1 ? 0 : 32)] = cosf(a);
+        }
+        struct posref_tensors actual = e.out;
+        actual.item[0].dtype = POSREF_F32;
+        actual.item[0].data = made;
+        ck_assert(posref_judge(&j, &e.spec, POSREF_OP_TABLE, &e.in, &e.out, &actual, POSREF_F32,
+                               POSREF_GRADE_RECURRENCE, &e.arena, &e.err) == POSREF_OK);
+        ck_assert_msg(j.pass == (wrong == 0), "kernel %d: %.3g limits", wrong, j.error_limits);
+        evaluation_close(&e);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {honest_kernels_pass, faulty_kernels_fail};
+    const TTest *const tests[] = {honest_kernels_pass, faulty_kernels_fail, fourier_kernels};
     return RUN_EVALUATIONS("judge_waves", tests);
 }
