@@ -54,7 +54,7 @@ void posref_line_command(struct posref_buffer *out, const struct posref_tally *t
 
 void posref_line_curl(struct posref_buffer *out, const json_t *line)
 {
-    posref_buffer_printf(out, "curl 'http://127.0.0.1:8080/v1/vectors/%s'", text_of(line, "id"));
+    posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%s", text_of(line, "id"));
 }
 
 void posref_report_xml(struct posref_buffer *out, const char *text)

@@ -17,6 +17,10 @@ generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
 	@$(BUILD)/posref generate --cases >$(BUILD)/cases.txt
 	@$(BUILD)/posref-digest $(BUILD)/cases.txt >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part vectors/suites/digests.txt
+	@sed -E "s/smoke [0-9]+ \([0-9a-f]{12}\.\.\.\)/$$(awk '$$1 == "smoke" \
+	    { printf "smoke %s (%.12s...)", $$2, $$3 }' vectors/suites/digests.txt)/" README.md \
+	    >$(BUILD)/generated.part
+	@mv $(BUILD)/generated.part README.md
 
 -include $(BUILD)/tests/generated/print.d
 .PHONY: generated
