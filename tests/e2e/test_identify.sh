@@ -105,7 +105,8 @@ succeeds identify --help
 
 # What docs/porting.md shows is what its commands print.
 root=$(cd "$docs/.." && pwd)
-if (cd "$root" && tests/e2e/readme.pl docs/porting.md "build/=${BUILD#"$root"/}/") >"$work/out"; then
+if (cd "$root" && tests/e2e/readme.pl docs/porting.md "build/=${BUILD#"$root"/}/") \
+    >"$work/out"; then
     ok
 else
     bad "docs/porting.md: $(cat "$work/out")"

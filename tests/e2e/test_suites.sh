@@ -70,7 +70,8 @@ same "$(sort -u "$work/out" | wc -l)" "$(wc -l <"$work/out")" 'ids are unique'
 same "$(grep -vc '^[a-z0-9./-]*$' "$work/out")" 0 'ids of plain characters'
 same "$(grep -c '^rope/half/yarn/d128-b1e6-f4-o32768/long$' "$work/out")" 1 'the promised id'
 succeeds list scheme=rope scaling=yarn base=1e6 op=rotate flag=inverse pairing=half --db "$core"
-same "$(grep -vc '^rope/\(half/yarn\|sections\)/.*/inverse$' "$work/out")" 0 'what the filter lets through'
+same "$(grep -vc '^rope/\(half/yarn\|sections\)/.*/inverse$' "$work/out")" 0 \
+    'what the filter lets through'
 succeeds list scheme=alibi --suite smoke@2 --format json --db "$core"
 says '.vectors | length > 5 and all(.spec.scheme == "alibi" and .suite == "smoke")'
 refuses 'no vector matches' list dim=10000 --db "$core"

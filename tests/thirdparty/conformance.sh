@@ -30,7 +30,8 @@ subject() {
         "its limit.\n",
         "| scheme | op | scaling | f32 | f16 |", "|---|---|---|---|---|",
         (.groups[] | select([.f32, .f16] | any(. != null and (.vectors > (.unsupported // 0))))
-         | "| \(.scheme) | \(.op) | \(.scaling // "") | \(.f32 | cell) | \(.f16 | cell) |")' "$work/j"
+         | "| \(.scheme) | \(.op) | \(.scaling // "") | \(.f32 | cell) | \(.f16 | cell) |")' \
+        "$work/j"
 }
 
 cat <<'END'
