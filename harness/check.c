@@ -72,25 +72,20 @@ static enum posref_status take_outputs(struct posref_tensors *out, bool *nan,
 static enum posref_status explain(struct posref_buffer *out, size_t *n_unexplained,
                                   const struct posref_vector *vector,
                                   const struct posref_tensors *actual, enum posref_dtype dtype,
-                                  enum posref_grade gate, const struct posref_arena *arena,
                                   struct posref_error *err)
 {
-    struct posref_alternatives *alternatives = arena->alloc(arena->ctx, sizeof *alternatives);
     struct posref_explainer *explainer = posref_explainer_new();
-    struct posref_fit fit;
-    enum posref_status status = POSREF_OK;
-    if (!alternatives || !explainer) {
-        posref_explainer_free(explainer);
+    if (!explainer)
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    enum posref_status status = posref_explainer_add(explainer, vector, actual, dtype, err);
+    if (status == POSREF_OK)
+        status = posref_explainer_search(explainer, err);
+    if (status == POSREF_OK) {
+        posref_buffer_text(out, ", \"explanations\": ");
+        posref_explainer_json(out, n_unexplained, explainer);
+        posref_buffer_text(out, ", \"description\": ");
+        posref_explainer_describe(out, explainer);
     }
-    memset(alternatives, 0, sizeof *alternatives);
-    alternatives->vector = vector;
-    alternatives->arena = arena;
-    status = posref_fit_try(&fit, alternatives, actual, dtype, gate, arena, err);
-    if (status == POSREF_OK)
-        status = posref_explainer_add(explainer, &fit, alternatives, dtype, err);
-    if (status == POSREF_OK)
-        status = posref_explainer_json(out, n_unexplained, explainer, err);
     posref_explainer_free(explainer);
     return status;
 }
@@ -115,12 +110,12 @@ enum posref_status posref_check_outputs(struct posref_buffer *out,
                                                    : POSREF_VERDICT_FAIL;
     posref_buffer_printf(out, "{\"verdict\": \"%s\"", posref_verdict_name(verdict));
     posref_stream_judgement(out, &judgement, &vector->outputs);
-    posref_buffer_printf(out, ", \"dtype\": \"%s\", \"gate\": \"%s\", \"explanations\": ",
-                         posref_dtype_name(dtype), posref_grade_name(gate));
+    posref_buffer_printf(out, ", \"dtype\": \"%s\", \"gate\": \"%s\"", posref_dtype_name(dtype),
+                         posref_grade_name(gate));
     size_t n_unexplained = 0;
-    if (verdict == POSREF_VERDICT_FAIL)
-        status = explain(out, &n_unexplained, vector, &actual, dtype, gate, arena, err);
+    if (verdict == POSREF_VERDICT_FAIL && judgement.grade == POSREF_GRADE_FAIL)
+        status = explain(out, &n_unexplained, vector, &actual, dtype, err);
     else
-        posref_buffer_text(out, "[]");
+        posref_buffer_text(out, ", \"explanations\": [], \"description\": null");
     return status;
 }

@@ -8,7 +8,8 @@
 
 /* Judges `outputs` (any dtypes, eval's names) as what a kernel that computes in `dtype` gave for
  * the vector, and appends, without the closing brace,
- * {"verdict", "grade", "dtype", "gate", "breach", "worst": {...}, ..., "explanations": [...]
+ * {"verdict", "grade", "dtype", "gate", "breach", "worst": {...}, ...,
+ * "explanations": [...], "description": {...} or null
  * Float tensors are rounded to the dtype first, which changes nothing where they hold such values.
  * Verdicts: pass, fail, nan. POSREF_BAD_INPUT names a tensor that is missing, unknown or has
  * another shape than the golden one (a flat tensor of the right count is fine). */

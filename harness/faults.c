@@ -1,205 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The faults that are another value of a spec's field. */
-#include "faults.h"
+/* The registry as a whole, and what a claim of one or two faults says. */
+#include "faults_spec.h"
 
+#include <math.h>
 #include <string.h>
 
-static bool takes(const struct posref_spec *spec, enum posref_field field)
+static const struct posref_fault *const tables[] = {posref_faults_rope, posref_faults_sinusoidal,
+                                                    posref_faults_alibi, posref_faults_any};
+
+const struct posref_fault *posref_fault_at(int k)
 {
-    return posref_field_applies(spec, field);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const struct posref_fault *fault = tables[t]; fault->name; fault++)
+            if (k-- == 0)
+                return fault;
+    return NULL;
 }
 
-static bool other_pairing(struct posref_spec *spec)
+const struct posref_fault *posref_fault_find(const char *name)
 {
-    bool half = spec->pairing == POSREF_PAIRING_HALF;
-    spec->pairing = half ? POSREF_PAIRING_INTERLEAVED : POSREF_PAIRING_HALF;
-    return takes(spec, POSREF_FIELD_PAIRING);
-}
-
-static bool other_direction(struct posref_spec *spec)
-{
-    bool forward = spec->direction == POSREF_DIRECTION_FORWARD;
-    spec->direction = forward ? POSREF_DIRECTION_INVERSE : POSREF_DIRECTION_FORWARD;
-    return takes(spec, POSREF_FIELD_DIRECTION);
-}
-
-static void drop(struct posref_spec *spec, enum posref_field field)
-{
-    spec->given[field] = false;
+    const struct posref_fault *fault;
+    for (int k = 0; (fault = posref_fault_at(k)) != NULL; k++)
+        if (strcmp(fault->name, name) == 0)
+            return fault;
+    return NULL;
 }
 
 /* Drops the values of fields that the spec, as changed, does not take. */
 static void drop_what_does_not_apply(struct posref_spec *spec)
 {
     for (int f = 0; f < POSREF_N_FIELDS; f++)
-        if (!takes(spec, (enum posref_field)f))
-            drop(spec, (enum posref_field)f);
+        if (!posref_field_applies(spec, (enum posref_field)f))
+            spec->given[f] = false;
 }
 
-static bool no_scaling(struct posref_spec *spec)
+static bool add_steps(struct posref_bend *out, const struct posref_fault *fault, double value,
+                      enum posref_op op)
 {
-    if (!takes(spec, POSREF_FIELD_SCALING) || spec->scaling == POSREF_SCALING_NONE)
-        return false;
-    spec->scaling = POSREF_SCALING_NONE;
+    bool any = false;
+    for (int k = 0; k < 2; k++) {
+        const enum posref_bend_kind kind = fault->bend[k];
+        if (kind == POSREF_BEND_NOTHING || !posref_bend_applies(kind, &out->spec, op))
+            continue;
+        any = posref_bend_add(out, kind, value);
+    }
+    return any;
+}
+
+bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
+                       const struct posref_spec *right, enum posref_op op)
+{
+    bool any = false, changed = false;
+    out->spec = *right;
+    out->n_steps = 0;
+    for (int k = 0; k < 2 && claim->fault[k]; k++) {
+        struct posref_spec spec = out->spec;
+        if (!claim->fault[k]->change || !claim->fault[k]->change(&spec, claim->value[k]))
+            continue;
+        out->spec = spec;
+        any = changed = true;
+    }
+    if (changed) {
+        drop_what_does_not_apply(&out->spec);
+        if (posref_spec_complete(&out->spec, NULL) != POSREF_OK)
+            return false;
+    }
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        any = add_steps(out, claim->fault[k], claim->value[k], op) || any;
+    return any;
+}
+
+static bool alike(double a, double b)
+{
+    const bool whole = a == floor(a) && fabs(a) <= 64;
+    return a == b || (!whole && fabs(a - b) <= 0.01 * fmax(fabs(a), fabs(b)));
+}
+
+bool posref_claim_same(const struct posref_claim *a, const struct posref_claim *b)
+{
+    for (int k = 0; k < 2; k++)
+        if (a->fault[k] != b->fault[k] ||
+            (a->fault[k] && a->fault[k]->parameter && !alike(a->value[k], b->value[k])))
+            return false;
     return true;
 }
 
-static bool linear_scaling(struct posref_spec *spec)
+void posref_claim_name(struct posref_buffer *out, const struct posref_claim *claim)
 {
-    if (!takes(spec, POSREF_FIELD_SCALING) || spec->scaling == POSREF_SCALING_NONE ||
-        spec->scaling == POSREF_SCALING_LINEAR)
-        return false;
-    spec->scaling = POSREF_SCALING_LINEAR;
-    return true;
+    posref_buffer_text(out, claim->fault[0]->name);
+    if (claim->fault[1])
+        posref_buffer_printf(out, "+%s", claim->fault[1]->name);
 }
 
-static bool inverted_factor(struct posref_spec *spec)
+static void add_formula(struct posref_buffer *out, const struct posref_fault *fault, double value)
 {
-    if (!takes(spec, POSREF_FIELD_FACTOR) || spec->factor == 1)
-        return false;
-    spec->factor = 1 / spec->factor;
-    return true;
+    const char *hole = fault->parameter ? strstr(fault->formula, "%g") : NULL;
+    if (!hole) {
+        posref_buffer_text(out, fault->formula);
+        return;
+    }
+    posref_buffer_add(out, fault->formula, (size_t)(hole - fault->formula));
+    posref_buffer_number(out, value);
+    posref_buffer_text(out, hole + 2);
 }
 
-static bool set_attention_factor(struct posref_spec *spec, bool given, double value)
+void posref_claim_formula(struct posref_buffer *out, const struct posref_claim *claim)
 {
-    if (!takes(spec, POSREF_FIELD_ATTENTION_FACTOR))
-        return false;
-    spec->attention_factor = value;
-    spec->given[POSREF_FIELD_ATTENTION_FACTOR] = given;
-    return true;
+    for (int k = 0; k < 2 && claim->fault[k]; k++) {
+        posref_buffer_text(out, k ? "; " : "");
+        add_formula(out, claim->fault[k], claim->value[k]);
+    }
 }
 
-static bool attention_factor_one(struct posref_spec *spec)
-{
-    return set_attention_factor(spec, true, 1);
-}
-
-static bool attention_factor_by_formula(struct posref_spec *spec)
-{
-    bool told = spec->given[POSREF_FIELD_ATTENTION_FACTOR] || spec->given[POSREF_FIELD_MSCALE];
-    drop(spec, POSREF_FIELD_MSCALE);
-    drop(spec, POSREF_FIELD_MSCALE_ALL_DIM);
-    spec->mscale = spec->mscale_all_dim = 0;
-    return told && set_attention_factor(spec, false, 0);
-}
-
-static bool other_truncation(struct posref_spec *spec)
-{
-    spec->truncate = !spec->truncate;
-    return takes(spec, POSREF_FIELD_TRUNCATE);
-}
-
-static bool whole_width(struct posref_spec *spec)
-{
-    if (!takes(spec, POSREF_FIELD_ROTARY_DIM) || spec->rotary_dim == spec->dim)
-        return false;
-    spec->rotary_dim = spec->dim;
-    return true;
-}
-
-static bool default_base(struct posref_spec *spec)
-{
-    if (!takes(spec, POSREF_FIELD_BASE) || spec->base == 10000)
-        return false;
-    spec->base = 10000;
-    return true;
-}
-
-static bool other_order(struct posref_spec *spec)
-{
-    bool concat = spec->order == POSREF_ORDER_CONCAT;
-    spec->order = concat ? POSREF_ORDER_INTERLEAVED : POSREF_ORDER_CONCAT;
-    return takes(spec, POSREF_FIELD_ORDER);
-}
-
-static bool other_exponent(struct posref_spec *spec)
-{
-    bool d = spec->exponent == POSREF_EXPONENT_D;
-    spec->exponent = d ? POSREF_EXPONENT_HALF_MINUS_ONE : POSREF_EXPONENT_D;
-    return takes(spec, POSREF_FIELD_EXPONENT);
-}
-
-static bool set_form(struct posref_spec *spec, enum posref_alibi_form form)
-{
-    if (!takes(spec, POSREF_FIELD_FORM) || spec->form == (int)form)
-        return false;
-    spec->form = (int)form;
-    return true;
-}
-
-static bool form_distance(struct posref_spec *spec)
-{
-    return set_form(spec, POSREF_ALIBI_DISTANCE);
-}
-
-static bool form_symmetric(struct posref_spec *spec)
-{
-    return set_form(spec, POSREF_ALIBI_SYMMETRIC);
-}
-
-static bool form_row(struct posref_spec *spec)
-{
-    return set_form(spec, POSREF_ALIBI_ROW);
-}
-
-static bool default_bias_max(struct posref_spec *spec)
-{
-    if (!takes(spec, POSREF_FIELD_ALIBI_BIAS_MAX) || spec->alibi_bias_max == 8)
-        return false;
-    spec->alibi_bias_max = 8;
-    return true;
-}
-
-const struct posref_fault posref_faults[] = {
-    {"pairing", "channels (2i, 2i+1) for (i, i + r/2), or the reverse",
-     "pair the channels as the spec says; if the weights were permuted for the other pairing, "
-     "permute them back", other_pairing},
-    {"direction", "sin(-a) for sin(a)",
-     "negate the angle: check the sign of the sine terms, or which of forward and backward runs",
-     other_direction},
-    {"scaling_ignored", "theta_i for theta'_i",
-     "apply the context scaling to the frequencies before any angle is formed", no_scaling},
-    {"scaling_as_linear", "theta_i / factor for every i",
-     "the scaling treats pairs differently: dividing all frequencies by factor is linear scaling",
-     linear_scaling},
-    {"factor_inverted", "1 / factor for factor",
-     "divide where the factor is multiplied, or hand in its reciprocal", inverted_factor},
-    {"attention_factor_missing", "1 for the attention factor",
-     "multiply cos and sin by the attention factor", attention_factor_one},
-    {"attention_factor_default", "1 + 0.1 ln factor for the attention factor",
-     "use attention_factor, or mscale and mscale_all_dim, where the spec gives them",
-     attention_factor_by_formula},
-    {"range_rounding", "floor and ceil of yarn's range taken, or left out",
-     "honour truncate when the range of pairs is computed", other_truncation},
-    {"rotary_dim_ignored", "r = dim",
-     "rotate the first rotary_dim channels only, with exponents over rotary_dim", whole_width},
-    {"base_default", "base = 10000", "take base from the spec: the usual default was used",
-     default_base},
-    {"order", "sines and cosines one after the other for alternating, or the reverse",
-     "lay the table out in the order that the spec says", other_order},
-    {"exponent", "base^(-i / (dim/2 - 1)) for base^(-2i / dim), or the reverse",
-     "divide the exponent as the spec says", other_exponent},
-    {"bias_form_distance", "-m (q - k)", "compute the form of bias that the spec asks for",
-     form_distance},
-    {"bias_form_symmetric", "-m |q - k|", "compute the form of bias that the spec asks for",
-     form_symmetric},
-    {"bias_form_row", "m k", "compute the form of bias that the spec asks for", form_row},
-    {"alibi_bias_max_default", "slopes with alibi_bias_max = 8",
-     "take alibi_bias_max from the spec: the usual default was used", default_bias_max},
-    {NULL, NULL, NULL, NULL},
-};
-
-bool posref_fault_apply(struct posref_spec *out, const struct posref_fault *fault,
-                        const struct posref_spec *right)
-{
-    struct posref_error err;
-    *out = *right;
-    if (!fault->change(out))
-        return false;
-    drop_what_does_not_apply(out);
-    return posref_spec_complete(out, &err) == POSREF_OK;
-}
+/* ---- sentences ---- */
 
 static void add_field(struct posref_buffer *out, const struct posref_spec *spec,
                       enum posref_field field, const char *prefix, bool with_name)
@@ -219,10 +132,10 @@ static bool differs(const struct posref_spec *a, const struct posref_spec *b,
 {
     struct posref_buffer texts[2];
     const struct posref_spec *specs[2] = {a, b};
-    if (!takes(a, field) || !takes(b, field))
+    if (!posref_field_applies(a, field) || !posref_field_applies(b, field))
         return false;
     for (int k = 0; k < 2; k++) {
-        posref_buffer_init(&texts[k], 4096);
+        posref_buffer_init(&texts[k], POSREF_MAX_FIELD_TEXT);
         add_field(&texts[k], specs[k], field, "", false);
     }
     bool same = texts[0].length == texts[1].length &&
@@ -232,19 +145,77 @@ static bool differs(const struct posref_spec *a, const struct posref_spec *b,
     return !same;
 }
 
+/* "with pairing=interleaved"; the keys that differ are counted and marked. */
+static int add_wrong(struct posref_buffer *out, bool differ[POSREF_N_FIELDS],
+                     const struct posref_spec *wrong, const struct posref_spec *right)
+{
+    int n = 0;
+    for (int f = 0; f < POSREF_N_FIELDS; f++)
+        n += differ[f] = differs(wrong, right, (enum posref_field)f);
+    if (n > 0)
+        posref_buffer_text(out, "with");
+    for (int f = 0; f < POSREF_N_FIELDS; f++)
+        if (differ[f])
+            add_field(out, wrong, (enum posref_field)f, " ", true);
+    return n;
+}
+
+static void add_right(struct posref_buffer *out, const bool differ[POSREF_N_FIELDS], int n,
+                      const struct posref_spec *right)
+{
+    if (n > 0)
+        posref_buffer_text(out, "; the spec asks for");
+    for (int f = 0; f < POSREF_N_FIELDS; f++)
+        if (differ[f])
+            add_field(out, right, (enum posref_field)f, " ", n > 1);
+}
+
 void posref_fault_summary(struct posref_buffer *out, const struct posref_spec *wrong,
                           const struct posref_spec *right)
 {
     bool differ[POSREF_N_FIELDS];
-    int n = 0;
-    for (int f = 0; f < POSREF_N_FIELDS; f++)
-        n += differ[f] = differs(wrong, right, (enum posref_field)f);
-    posref_buffer_text(out, "output equals the reference with");
-    for (int f = 0; f < POSREF_N_FIELDS; f++)
-        if (differ[f])
-            add_field(out, wrong, (enum posref_field)f, " ", true);
-    posref_buffer_text(out, "; the spec asks for");
-    for (int f = 0; f < POSREF_N_FIELDS; f++)
-        if (differ[f])
-            add_field(out, right, (enum posref_field)f, " ", n > 1);
+    posref_buffer_text(out, "output equals the reference ");
+    int n = add_wrong(out, differ, wrong, right);
+    add_right(out, differ, n, right);
+}
+
+void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *claim,
+                          const struct posref_bend *bend, const struct posref_spec *right)
+{
+    bool differ[POSREF_N_FIELDS];
+    posref_buffer_text(out, "output equals the reference ");
+    int n = add_wrong(out, differ, &bend->spec, right), written = n;
+    for (int k = 0; k < 2 && claim->fault[k]; k++) {
+        if (claim->fault[k]->change)
+            continue;
+        posref_buffer_text(out, written++ ? " and with " : "with ");
+        posref_buffer_printf(out, "%s: ", claim->fault[k]->name);
+        add_formula(out, claim->fault[k], claim->value[k]);
+    }
+    add_right(out, differ, n, right);
+}
+
+/* ---- what there is ---- */
+
+bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
+{
+    static const struct posref_fault *const of[] = {
+        [POSREF_SCHEME_ROPE] = posref_faults_rope,
+        [POSREF_SCHEME_SINUSOIDAL] = posref_faults_sinusoidal,
+        [POSREF_SCHEME_ALIBI] = posref_faults_alibi};
+    if (scheme >= 0 && scheme < (int)(sizeof of / sizeof *of) && of[scheme])
+        for (const struct posref_fault *own = of[scheme]; own->name; own++)
+            if (own == fault)
+                return true;
+    for (const struct posref_fault *any = posref_faults_any; any->name; any++)
+        if (any == fault) {
+            struct posref_spec spec;
+            posref_spec_init(&spec);
+            spec.scheme = scheme;
+            for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
+                if (posref_op_applies((enum posref_op)op, &spec) &&
+                    posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
+                    return true;
+        }
+    return false;
 }

@@ -1,30 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named ways to be wrong, as changes of a spec. Each is a hypothesis when a plugin fails. Private
- * to harness/. */
+/* The registry of faults: named ways to be wrong, each as another spec, as steps of a bend
+ * (reference/bend.h), or both. One registry serves the explanations of failures, GET /v1/faults and
+ * docs/faults.md. A scheme's faults are rows of its own file faults_NAME.c. Private to harness/. */
 #ifndef POSREF_FAULTS_H
 #define POSREF_FAULTS_H
 
+#include "reference/bend.h"
 #include "vectors/vectors.h"
+
+#define POSREF_FAULT_VALUES 6
 
 struct posref_fault {
     const char *name;    /* stable */
-    const char *formula; /* what it amounts to */
+    const char *kind;    /* a letter of docs/faults.md's taxonomy: "A" layout, ... */
+    const char *formula; /* what it amounts to; %g of a parametrised one is its value */
     const char *advice;  /* what mends it */
+    const char *seen;    /* public reports, separated by spaces; "" for none */
+    /* Not wrong where the other side agrees: "permuting the rows of q and k", ... NULL: wrong. */
+    const char *equivalent;
     /* Changes a completed spec; false: the fault does not apply to it. The result need not be
-     * complete. */
-    bool (*change)(struct posref_spec *spec);
+     * complete. NULL: the spec stays. */
+    bool (*change)(struct posref_spec *spec, double value);
+    enum posref_bend_kind bend[2];
+    /* The parameter, where there is one: its name, whether it can be estimated from an output, and
+     * values to try. A bend's second step has no parameter. */
+    const char *parameter;
+    bool estimated;
+    int n_values;
+    double value[POSREF_FAULT_VALUES];
 };
 
-#define POSREF_MAX_FAULTS 32
-extern const struct posref_fault posref_faults[]; /* most likely first; ends with a NULL name */
+/* All rows, most likely first within a scheme; ends with NULL. */
+const struct posref_fault *posref_fault_at(int k);
+const struct posref_fault *posref_fault_find(const char *name); /* NULL: none */
 
-/* The completed spec with the fault; false: it does not apply, or makes no valid spec. */
-bool posref_fault_apply(struct posref_spec *out, const struct posref_fault *fault,
-                        const struct posref_spec *right);
+/* What is claimed: a fault with a value, or two of them together. */
+struct posref_claim {
+    const struct posref_fault *fault[2]; /* the second NULL: one fault */
+    double value[2];
+};
 
-/* "output equals the reference with pairing=interleaved; the spec asks for half": the keys in
- * which two specs of one scheme differ. */
+/* The spec and the steps of a claim on a completed spec; false: none of its faults applies (op:
+ * what is computed), or they make no valid spec. */
+bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
+                       const struct posref_spec *right, enum posref_op op);
+
+/* The same faults, and the same values: whole numbers up to 64 exactly, others within 1 %. */
+bool posref_claim_same(const struct posref_claim *a, const struct posref_claim *b);
+
+/* "pairing", "base", "pairing+position_offset". */
+void posref_claim_name(struct posref_buffer *out, const struct posref_claim *claim);
+/* "output equals the reference with pairing=interleaved; the spec asks for half", or, for steps,
+ * "output equals the reference with positions + 1". */
+void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *claim,
+                          const struct posref_bend *bend, const struct posref_spec *right);
+/* The formulas of a claim, with their values. */
+void posref_claim_formula(struct posref_buffer *out, const struct posref_claim *claim);
+
+/* The keys in which two specs of one scheme differ, as summaries have them. */
 void posref_fault_summary(struct posref_buffer *out, const struct posref_spec *wrong,
                           const struct posref_spec *right);
+
+/* Whether the fault can be seen in any op of the scheme. */
+bool posref_fault_concerns(const struct posref_fault *fault, int scheme);
 
 #endif

@@ -5,6 +5,7 @@
 #define POSREF_HARNESS_H
 
 #include "check.h"
+#include "faults_front.h"
 #include "vectors/vectors.h"
 #include "worker.h"
 

@@ -91,9 +91,9 @@ void posref_report_json(struct posref_buffer *out, const struct posref_tally *ta
                          json_string_value(json_object_get(tally->footer, "verdict")));
     add_value(out, "grade", json_object_get(tally->footer, "grade"));
     add_worst(out, tally->worst);
-    static const char *const from_footer[] = {"explanations", "unexplained", "counts", "grades",
-                                              "compared", "judged", "close", "workers",
-                                              "printed_bytes", "plugin_ns", NULL};
+    static const char *const from_footer[] = {"explanations", "description", "unexplained",
+                                              "counts", "grades", "compared", "judged", "close",
+                                              "workers", "printed_bytes", "plugin_ns", NULL};
     for (int k = 0; from_footer[k]; k++)
         add_value(out, from_footer[k], json_object_get(tally->footer, from_footer[k]));
     if (json_object_get(tally->footer, "printed"))

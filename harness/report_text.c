@@ -134,17 +134,16 @@ static void add_judged(struct posref_buffer *out, const json_t *footer)
                          100.0 * (double)judged / (double)compared);
 }
 
-/* The summary of the first explanation that fits this vector, or NULL. */
+/* What explains this vector, or NULL. */
 static const char *explained(const struct posref_tally *tally, const json_t *line)
 {
-    const json_t *claims = json_object_get(tally->footer, "explanations");
-    const json_t *fits = json_object_get(line, "fits");
-    for (size_t c = 0; c < json_array_size(claims); c++)
-        for (size_t f = 0; f < json_array_size(fits); f++) {
-            const char *summary = text_of(json_array_get(claims, c), "summary");
-            if (strcmp(summary, text_of(json_array_get(fits, f), "summary")) == 0)
-                return summary;
-        }
+    const json_t *list = json_object_get(tally->footer, "sentences");
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const json_t *said = json_array_get(list, k);
+        if (strcmp(text_of(said, "id"), text_of(line, "id")) == 0 &&
+            strcmp(text_of(said, "dtype"), text_of(line, "dtype")) == 0)
+            return text_of(said, "summary");
+    }
     return NULL;
 }
 
@@ -212,26 +211,58 @@ static void add_failures(struct posref_buffer *out, const struct posref_tally *t
         add_failure(out, tally, k);
 }
 
+/* The claim, its further sentences, and what mends it. */
+static void add_claim(struct posref_buffer *out, const json_t *claim)
+{
+    const json_t *more = json_object_get(claim, "sentences");
+    const char *after = text_of(claim, "equivalent_after");
+    if (json_array_size(more) == 0)
+        posref_buffer_printf(out, "  %s\n", text_of(claim, "summary"));
+    for (size_t k = 0; k < json_array_size(more) && k < 4; k++)
+        posref_buffer_printf(out, "  %s\n", text_of(json_array_get(more, k), "summary"));
+    posref_buffer_printf(out, "      in %" PRId64 " failing vectors, within %.2g of the limit. %s: "
+                         "%s.\n", integer_of(claim, "vectors"), number_of(claim, "residual"),
+                         text_of(claim, "fault"), text_of(claim, "advice"));
+    if (*after)
+        posref_buffer_printf(out, "      No fault where the other side has it too: equivalent "
+                             "after %s.\n", after);
+}
+
+/* What came second, and the vectors that tell it from the first. */
+static void add_runner_up(struct posref_buffer *out, const json_t *claim)
+{
+    const json_t *ids = json_object_get(claim, "separated_by");
+    if (json_is_true(json_object_get(claim, "look_alike")))
+        posref_buffer_printf(out, "      these vectors do not tell it from %s\n",
+                             text_of(claim, "fault"));
+    else if (json_array_size(ids) > 0)
+        posref_buffer_printf(out, "      told from %s by %s\n", text_of(claim, "fault"),
+                             json_string_value(json_array_get(ids, 0)));
+}
+
 static void add_explanations(struct posref_buffer *out, const struct posref_tally *tally)
 {
     const json_t *footer = tally->footer;
     const json_t *list = json_object_get(footer, "explanations");
+    const char *described = text_of(json_object_get(footer, "description"), "summary");
     int64_t open = integer_of(footer, "unexplained");
     size_t n = json_array_size(list);
-    if (n == 0 && open == 0)
+    if (n == 0 && open == 0 && tally->n_lower == 0)
         return;
     posref_buffer_text(out, "\nWhy:\n");
     for (size_t k = 0; k < n && k < 10; k++) {
         const json_t *claim = json_array_get(list, k);
-        posref_buffer_printf(out, "  %s\n      in %" PRId64 " failing vectors, within %.2g of the "
-                             "limit. %s: %s.\n", text_of(claim, "summary"),
-                             integer_of(claim, "vectors"), number_of(claim, "residual"),
-                             text_of(claim, "fault"), text_of(claim, "advice"));
+        if (json_is_true(json_object_get(claim, "covers")))
+            add_claim(out, claim);
+        else
+            add_runner_up(out, claim);
     }
     if (n > 10)
         posref_buffer_printf(out, "  and %zu more: --report json lists them\n", n - 10);
     if (open > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
+    if (*described)
+        posref_buffer_printf(out, "      %s\n", described);
     if (tally->n_lower > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) meet the limits of a grade "
                              "below the gate, %s at worst.\n", tally->n_lower,

@@ -20,15 +20,13 @@ struct posref_stream_header {
 };
 void posref_stream_header(struct posref_buffer *out, const struct posref_stream_header *header);
 
-/* One vector in one dtype. judgement is NULL unless it was judged, fit unless faults were tried. */
+/* One vector in one dtype. judgement is NULL unless it was judged. */
 struct posref_stream_line {
     const struct posref_vector *vector;
     const struct posref_trial *trial;
     enum posref_dtype dtype;
     enum posref_verdict verdict;
     const struct posref_judgement *judgement;
-    const struct posref_fit *fit;
-    const struct posref_alternatives *alternatives;
     bool known;    /* a failure of the baseline */
     bool fixed;    /* on the baseline, and passes */
     bool required; /* declined, and --require says that it must not be */
@@ -53,6 +51,8 @@ bool posref_counts_conform(const struct posref_stream_counts *counts,
 struct posref_stream_footer {
     const struct posref_stream_counts *counts;
     const char *explanations; /* a JSON list */
+    const char *description;  /* of what nothing explains: a JSON object, or null */
+    const char *sentences;    /* a JSON list: {"id", "dtype", "summary"} of the first failures */
     size_t n_unexplained;
     enum posref_verdict close_verdict;
     const char *printed; /* by the plugin */

@@ -164,27 +164,6 @@ void posref_stream_judgement(struct posref_buffer *out, const struct posref_judg
     add_number(out, "norm_bias_u", j->norm_bias_u);
 }
 
-static void add_fits(struct posref_buffer *out, const struct posref_stream_line *line)
-{
-    const char *separator = "";
-    posref_buffer_text(out, ", \"fits\": [");
-    for (int f = 0; posref_faults[f].name; f++) {
-        if (!(line->fit->fits >> f & 1))
-            continue;
-        struct posref_buffer summary;
-        posref_buffer_init(&summary, 65536);
-        posref_fault_summary(&summary, &line->alternatives->spec[f], &line->vector->spec);
-        posref_buffer_add(&summary, "", 1);
-        posref_buffer_printf(out, "%s{\"fault\": \"%s\"", separator, posref_faults[f].name);
-        add_text(out, "summary", summary.failed ? "" : summary.data);
-        add_number(out, "residual", line->fit->residual[f]);
-        posref_buffer_text(out, "}");
-        posref_buffer_clear(&summary);
-        separator = ", ";
-    }
-    posref_buffer_text(out, "]");
-}
-
 /* What the spec says of itself in groups and filters. */
 static void add_field(struct posref_buffer *out, const struct posref_spec *spec,
                       enum posref_field field)
@@ -232,8 +211,6 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
         posref_buffer_text(out, ", \"required\": true");
     if (line->judgement)
         posref_stream_judgement(out, line->judgement, &line->vector->outputs);
-    if (line->fit)
-        add_fits(out, line);
     add_trial(out, line->trial);
     posref_buffer_text(out, "}\n");
 }
@@ -279,6 +256,10 @@ void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_
     add_integer(out, "judged", counts->n_judged);
     posref_buffer_text(out, ", \"explanations\": ");
     posref_buffer_text(out, footer->explanations);
+    posref_buffer_text(out, ", \"description\": ");
+    posref_buffer_text(out, footer->description);
+    posref_buffer_text(out, ", \"sentences\": ");
+    posref_buffer_text(out, footer->sentences);
     add_integer(out, "unexplained", (int64_t)footer->n_unexplained);
     add_text(out, "close", posref_verdict_name(footer->close_verdict));
     add_integer(out, "workers", footer->n_workers);

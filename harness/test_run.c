@@ -17,6 +17,7 @@
 #define CHUNK_VECTORS 128
 #define CHUNK_BYTES ((size_t)4 << 20) /* of doubles: dtypes of a chunk fit one hand-over */
 #define MAX_LINE_BYTES ((size_t)1 << 20)
+#define N_NAMED 64
 
 struct run {
     const struct posref_test_options *options;
@@ -27,6 +28,8 @@ struct run {
     struct posref_runner *runner;
     struct posref_explainer *explainer;
     struct posref_stream_counts counts;
+    char named[N_NAMED][POSREF_MAX_ID + 8]; /* the first failures that are to be explained */
+    size_t n_named;
     struct posref_heap *ids_heap, *heap, *scratch;
     const char **id;
     size_t n_ids, room_ids;
@@ -275,8 +278,7 @@ static enum posref_status load(struct run *run, size_t *next, struct posref_erro
 }
 
 static enum posref_status judge(struct run *run, struct posref_stream_line *line,
-                                struct posref_judgement *judgement, struct posref_fit *fit,
-                                struct posref_alternatives *alternatives, struct posref_error *err)
+                                struct posref_judgement *judgement, struct posref_error *err)
 {
     const struct posref_vector *v = line->vector;
     const struct posref_arena scratch = posref_heap_arena(run->scratch);
@@ -292,12 +294,13 @@ static enum posref_status judge(struct run *run, struct posref_stream_line *line
     if (judgement->pass)
         return POSREF_OK;
     line->verdict = POSREF_VERDICT_FAIL;
-    line->fit = fit;
-    line->alternatives = alternatives;
-    status = posref_fit_try(fit, alternatives, &line->trial->out, line->dtype, gate, &scratch, err);
-    if (status == POSREF_OK)
-        status = posref_explainer_add(run->explainer, fit, alternatives, line->dtype, err);
-    return status;
+    /* A lower grade's limits hold: the arithmetic is less exact, nothing is wrong to explain. */
+    if (judgement->grade != POSREF_GRADE_FAIL)
+        return POSREF_OK;
+    if (run->n_named < N_NAMED)
+        snprintf(run->named[run->n_named++], sizeof run->named[0], "%s %s", v->id,
+                 posref_dtype_name(line->dtype));
+    return posref_explainer_add(run->explainer, v, &line->trial->out, line->dtype, err);
 }
 
 /* What the baseline and --require say of the verdict. */
@@ -316,8 +319,6 @@ static void mark(struct run *run, struct posref_stream_line *line)
 
 static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
 {
-    const struct posref_arena arena = posref_heap_arena(run->heap);
-    struct posref_alternatives alternatives;
     struct posref_buffer lines;
     enum posref_status status = POSREF_OK;
     posref_buffer_init(&lines, (size_t)CHUNK_VECTORS * POSREF_N_FLOATS * MAX_LINE_BYTES);
@@ -327,15 +328,9 @@ static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
                                           .dtype = run->dtype[k],
                                           .verdict = run->trial[k].verdict};
         struct posref_judgement judgement;
-        struct posref_fit fit;
-        if (k == 0 || run->of[k] != run->of[k - 1]) {
-            memset(&alternatives, 0, sizeof alternatives);
-            alternatives.vector = line.vector;
-            alternatives.arena = &arena;
-        }
         posref_heap_reset(run->scratch);
         if (line.verdict == POSREF_VERDICT_PASS)
-            status = judge(run, &line, &judgement, &fit, &alternatives, err);
+            status = judge(run, &line, &judgement, err);
         mark(run, &line);
         run->counts.verdict[line.verdict]++;
         run->counts.run_ns += line.trial->run_ns;
@@ -350,16 +345,55 @@ static enum posref_status judge_chunk(struct run *run, struct posref_error *err)
 
 /* ---- the whole ---- */
 
+/* What each of the first failures is explained by. */
+static void add_sentences(struct posref_buffer *out, const struct run *run)
+{
+    const char *separator = "";
+    posref_buffer_text(out, "[");
+    for (size_t k = 0; k < run->n_named; k++) {
+        struct posref_buffer text;
+        const char *space = strrchr(run->named[k], ' ');
+        posref_buffer_init(&text, 1 << 16);
+        if (posref_explainer_sentence(&text, run->explainer, k)) {
+            posref_buffer_add(&text, "", 1);
+            posref_buffer_printf(out, "%s{\"id\": \"%.*s\", \"dtype\": \"%s\", \"summary\": ",
+                                 separator, (int)(space - run->named[k]), run->named[k], space + 1);
+            posref_buffer_json_string(out, text.failed ? "" : text.data);
+            posref_buffer_text(out, "}");
+            separator = ", ";
+        }
+        posref_buffer_clear(&text);
+    }
+    posref_buffer_text(out, "]");
+}
+
+/* The search, and its results in three buffers that the caller clears. */
+static enum posref_status explain(struct posref_buffer text[3], size_t *n_unexplained,
+                                  struct run *run, struct posref_error *err)
+{
+    enum posref_status status = posref_explainer_search(run->explainer, err);
+    if (status != POSREF_OK)
+        return status;
+    posref_explainer_json(&text[0], n_unexplained, run->explainer);
+    posref_explainer_describe(&text[1], run->explainer);
+    add_sentences(&text[2], run);
+    for (int k = 0; k < 3; k++) {
+        posref_buffer_add(&text[k], "", 1);
+        if (text[k].failed)
+            status = no_memory(err);
+    }
+    return status;
+}
+
 static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged,
                               struct posref_error *err)
 {
-    struct posref_buffer explanations, line;
+    struct posref_buffer text[3], line;
     struct posref_stream_footer footer = {.counts = &run->counts};
-    posref_buffer_init(&explanations, (size_t)64 << 20);
+    for (int k = 0; k < 3; k++)
+        posref_buffer_init(&text[k], (size_t)64 << 20);
     posref_buffer_init(&line, (size_t)65 << 20);
-    enum posref_status status = posref_explainer_json(&explanations, &footer.n_unexplained,
-                                                      run->explainer, err);
-    posref_buffer_add(&explanations, "", 1);
+    enum posref_status status = explain(text, &footer.n_unexplained, run, err);
     char printed[4096 + 1] = "";
     if (run->runner) {
         footer.n_workers = posref_runner_n_workers(run->runner);
@@ -368,16 +402,17 @@ static enum posref_status end(struct run *run, bool *conforms, int64_t *n_judged
                  posref_runner_captured(run->runner, &footer.printed_bytes));
     }
     footer.printed = printed;
-    footer.explanations = explanations.data;
+    footer.explanations = text[0].data;
+    footer.description = text[1].data;
+    footer.sentences = text[2].data;
     *conforms = posref_counts_conform(&run->counts, footer.close_verdict, n_judged);
     footer.conforms = *conforms && *n_judged > 0;
-    if (status == POSREF_OK && explanations.failed)
-        status = no_memory(err);
     if (status == POSREF_OK) {
         posref_stream_footer(&line, &footer);
         status = emit(run, &line, err);
     }
-    posref_buffer_clear(&explanations);
+    for (int k = 0; k < 3; k++)
+        posref_buffer_clear(&text[k]);
     return status;
 }
 

@@ -22,7 +22,8 @@ sub warning { my ($where, $text) = @_; print "$where: warning: $text\n"; $n_warn
 my %DOORS = (
     reference => [],
     vectors   => ['reference/reference.h'],
-    harness   => ['reference/reference.h', 'reference/judge.h', 'vectors/vectors.h',
+    harness   => ['reference/reference.h', 'reference/judge.h', 'reference/bend.h',
+                  'vectors/vectors.h',
                   'vectors/files.h'],
     server    => ['reference/reference.h', 'vectors/vectors.h', 'vectors/files.h',
                   'harness/harness.h'],

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the explainer share. Private to harness/explain*.c. */
+#ifndef POSREF_EXPLAIN_IMPL_H
+#define POSREF_EXPLAIN_IMPL_H
+
+#include "explain.h"
+
+struct explain_failure {
+    const char *id;
+    const struct posref_spec *spec;     /* shared by the dtypes of a vector */
+    const struct posref_tensors *inputs, *golden;
+    struct posref_tensors actual;       /* doubles */
+    enum posref_op op;
+    enum posref_dtype dtype;
+    int class;
+    double right;        /* its distance from the right answer, in limits */
+    int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
+    bool copies_stand;   /* channels behind rotary_dim came back as they were */
+    bool right_loosely;  /* within the limits of tables in the dtype */
+};
+
+#define EXPLAIN_ALIVE 12
+#define EXPLAIN_KILLERS 3
+
+/* A claim that is tried, or was. */
+struct explain_candidate {
+    struct posref_claim claim;
+    double residual; /* largest error in units of the limit, over all that it fits */
+};
+
+/* Vectors that one cause is expected to break alike. */
+struct explain_class {
+    enum posref_op op;
+    int scheme, pairing, direction, scaling;
+    enum posref_dtype dtype;
+    int *failure; /* indexes, most telling first */
+    int n, room;
+    struct explain_candidate alive[EXPLAIN_ALIVE];
+    int n_alive;
+    struct posref_claim second; /* of those that do not fit, the one that did so longest */
+    int second_fits, second_killer; /* how many failures it fits, and the first it does not; -1 */
+    int chosen; /* index of the explanation, or -1 */
+};
+
+/* One line of the answer. */
+struct explain_explanation {
+    struct posref_claim claim;
+    double residual;
+    int n_failures;
+    int example;    /* a failure it fits */
+    bool covers;    /* chosen; the others are runners-up */
+    int killer[EXPLAIN_KILLERS], n_killers; /* failures that only the chosen one fits */
+    bool look_alike;  /* no failure at hand tells it from the chosen one */
+};
+
+struct posref_explainer {
+    struct posref_heap *store, *scratch;
+    struct explain_failure *failure;
+    size_t n_failures, room_failures, n_dropped, bytes;
+    struct explain_class *class;
+    int n_classes, room_classes;
+    struct explain_explanation *explanation;
+    int n_explanations;
+    int n_tries_left; /* of pairs of faults: a bound on the time of the search */
+    const char *last_id; /* of the vector copied last */
+};
+
+/* SAME: the failure is too near the right answer to tell. */
+enum explain_fit { EXPLAIN_MISSES, EXPLAIN_FITS, EXPLAIN_SAME };
+
+/* Fills right and right_loosely. */
+void posref_explain_right(struct explain_failure *failure, const struct posref_arena *scratch);
+
+/* One claim against one failure. *residual is set when it fits. */
+enum explain_fit posref_explain_try(double *residual, const struct posref_claim *claim,
+                                    const struct explain_failure *failure,
+                                    const struct posref_arena *scratch);
+
+/* Estimates the parameter of a fault (one that says `estimated`) on top of `base` (no faults:
+ * fault[0] NULL) from one failure; false: the output does not show one. */
+bool posref_explain_estimate(double *value, const struct posref_fault *fault,
+                             const struct posref_claim *base,
+                             const struct explain_failure *failure,
+                             const struct posref_arena *scratch);
+
+/* Fills alive of every class, then the explanations. */
+POSREF_MUST_USE enum posref_status posref_explain_classes(struct posref_explainer *e,
+                                                          struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_explain_choose(struct posref_explainer *e,
+                                                         struct posref_error *err);
+
+#endif

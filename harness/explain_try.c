@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One claim against one failure: what would come out, and does it. */
+#include "explain_impl.h"
+
+#include "trial.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond an eighth of its norm an element tells nothing. */
+#define TELLING 0.125
+/* Tables and products of a 16-bit kernel may be held in its dtype: so many u more. */
+#define LOOSE 4
+
+struct distance {
+    double largest;      /* in units of the limit */
+    double signed_error; /* sum, in units of the norm */
+    int64_t n, n_told, n_missed;
+};
+
+/* How far the output is from the bent one, up to `stop` limits; `extra` u of the norm are added to
+ * each limit. Infinite where they cannot be compared. */
+static void measure(struct distance *out, const struct posref_bent *bent,
+                    const struct posref_tensors *actual, double u, double extra, double stop)
+{
+    *out = (struct distance){.largest = bent->outputs.n == actual->n ? 0 : HUGE_VAL};
+    for (int i = 0; i < actual->n && out->largest <= stop; i++) {
+        const struct posref_tensor *want = &bent->outputs.item[i];
+        const double *w = want->data, *g = actual->item[i].data;
+        const int64_t n = posref_tensor_count(want);
+        if (n != posref_tensor_count(&actual->item[i]))
+            out->largest = HUGE_VAL;
+        for (int64_t k = 0; k < n && out->largest <= stop; k++) {
+            const double scale = bent->scale[i][k];
+            const double least = bent->limit[i][k], off = fabs(g[k] - w[k]);
+            const double limit = least > 0 ? least + extra * u * scale : least;
+            if (limit > TELLING * scale && scale > 0)
+                continue;
+            out->n_missed += !(off <= limit);
+            if (limit > 0 || !(off == 0))
+                out->largest = fmax(out->largest,
+                                    isfinite(off) && limit > 0 ? off / limit : HUGE_VAL);
+            out->n_told += scale > 0;
+            if (scale > 0 && limit <= 8 * u * scale) {
+                out->signed_error += copysign(1, w[k]) * (g[k] - w[k]) / scale;
+                out->n++;
+            }
+        }
+    }
+}
+
+/* Honest roundings do not lean to one side; those of a truncation or of a factor do. */
+static bool is_centred(const struct distance *d, double u, bool strict)
+{
+    if (d->n < 64)
+        return true;
+    const double mean = fabs(d->signed_error / (double)d->n), root = sqrt((double)d->n);
+    return mean <= (strict ? 0.1 * u + 3 * u / root : 0.25 * u + 8 * u / root) + 4 * 0x1p-24;
+}
+
+static bool is_narrow(const struct explain_failure *f)
+{
+    return f->dtype == POSREF_F16 || f->dtype == POSREF_BF16;
+}
+
+/* Positions after the claim's steps, for schemes without a bent form. */
+static bool bend_positions(struct posref_tensors *out, const struct posref_bend *bend,
+                           const struct posref_tensors *in, const struct posref_arena *scratch)
+{
+    *out = *in;
+    for (int i = 0; i < in->n; i++) {
+        const struct posref_tensor *t = &in->item[i];
+        const char *end = strstr(t->name, "positions");
+        if (!end || end[strlen("positions")] || bend->n_steps == 0 || t->rank < 1)
+            continue;
+        const int64_t n = posref_tensor_count(t), rows = t->shape[t->rank - 1];
+        double *value = scratch->alloc(scratch->ctx, (size_t)n * sizeof *value + 1);
+        if (!value)
+            return false;
+        for (int64_t k = 0; k < n; k++)
+            value[k] = posref_bend_at(bend, ((const double *)t->data)[k], k % rows);
+        out->item[i].data = value;
+    }
+    return true;
+}
+
+/* The reference itself under another spec or other positions, judged as a right answer would be. */
+static enum explain_fit try_exactly(double *residual, const struct posref_bend *bend,
+                                    const struct explain_failure *f,
+                                    const struct posref_arena *scratch)
+{
+    struct posref_tensors in, golden, narrow = {.n = f->actual.n};
+    struct posref_judgement judgement;
+    for (int k = 0; k < bend->n_steps; k++)
+        if (!posref_bend_is_position(bend->step[k].kind))
+            return EXPLAIN_MISSES;
+    if (!bend_positions(&in, bend, f->inputs, scratch) ||
+        posref_eval(&golden, &bend->spec, f->op, &in, scratch, NULL) != POSREF_OK ||
+        golden.n != f->actual.n)
+        return EXPLAIN_MISSES;
+    for (int i = 0; i < golden.n; i++) {
+        const bool whole = golden.item[i].dtype == POSREF_I64;
+        if (posref_tensor_count(&golden.item[i]) != posref_tensor_count(&f->actual.item[i]) ||
+            posref_tensor_narrow(&narrow.item[i], &f->actual.item[i],
+                                 whole ? POSREF_I64 : f->dtype, scratch, NULL) != POSREF_OK)
+            return EXPLAIN_MISSES;
+    }
+    if (posref_judge(&judgement, &bend->spec, f->op, &in, &golden, &narrow, f->dtype,
+                     posref_grade_default(f->dtype), scratch, NULL) != POSREF_OK)
+        return EXPLAIN_MISSES;
+    *residual = judgement.error_limits;
+    return judgement.grade != POSREF_GRADE_FAIL ? EXPLAIN_FITS : EXPLAIN_MISSES;
+}
+
+/* Whether all elements that must be copies are. */
+static bool copies_stand(const struct posref_bent *bent, const struct posref_tensors *actual)
+{
+    int64_t n = 0;
+    for (int i = 0; i < actual->n && i < bent->outputs.n; i++) {
+        const double *w = bent->outputs.item[i].data, *g = actual->item[i].data;
+        for (int64_t k = 0; k < posref_tensor_count(&bent->outputs.item[i]); k++) {
+            if (bent->limit[i][k] > 0)
+                continue;
+            n++;
+            if (g[k] != w[k])
+                return false;
+        }
+    }
+    return n > 0;
+}
+
+void posref_explain_right(struct explain_failure *f, const struct posref_arena *scratch)
+{
+    const struct posref_bend right = {.spec = *f->spec};
+    struct posref_bent bent;
+    struct distance d;
+    f->copies_stand = false;
+    f->n_told = 0;
+    f->n_missed = 1 << 20;
+    f->right = HUGE_VAL; /* without a bent form the judge has said so */
+    f->right_loosely = false;
+    if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
+        return;
+    const double u = posref_unit(f->dtype);
+    measure(&d, &bent, &f->actual, u, 0, HUGE_VAL);
+    f->copies_stand = copies_stand(&bent, &f->actual);
+    f->n_told = d.n_told;
+    f->n_missed = d.largest <= 1 ? d.n : d.n_missed; /* a mean is wrong over all of them */
+    f->right = d.largest <= 1 && !is_centred(&d, u, true) ? HUGE_VAL : d.largest;
+    if (!is_narrow(f))
+        return;
+    measure(&d, &bent, &f->actual, u, LOOSE, 1);
+    f->right_loosely = d.largest <= 1 && is_centred(&d, u, false);
+}
+
+enum explain_fit posref_explain_try(double *residual, const struct posref_claim *claim,
+                                    const struct explain_failure *f,
+                                    const struct posref_arena *scratch)
+{
+    struct posref_bend bend;
+    struct posref_bent bent;
+    struct distance d;
+    if (f->right <= 1)
+        return EXPLAIN_SAME;
+    if (!posref_claim_bend(&bend, claim, f->spec, f->op))
+        return EXPLAIN_MISSES; /* it changes nothing here, and yet it failed */
+    /* Channels that came back as copies were not turned, however little the dtype shows of it. */
+    if (f->copies_stand && bend.spec.rotary_dim > f->spec->rotary_dim)
+        return EXPLAIN_MISSES;
+    const double u = posref_unit(f->dtype);
+    enum posref_status status = posref_bend_eval(&bent, &bend, f->op, f->inputs, f->dtype, scratch,
+                                                 NULL);
+    if (status == POSREF_BAD_INPUT)
+        return try_exactly(residual, &bend, f, scratch);
+    if (status != POSREF_OK)
+        return EXPLAIN_MISSES;
+    measure(&d, &bent, &f->actual, u, 0, 1);
+    if (d.largest <= 1 && 2 * d.n_told < f->n_told)
+        return EXPLAIN_SAME; /* angles too large to tell */
+    bool fits = d.largest <= 1 && is_centred(&d, u, true);
+    if (!fits && is_narrow(f) && !f->right_loosely) {
+        measure(&d, &bent, &f->actual, u, LOOSE, 1);
+        fits = d.largest <= 1 && is_centred(&d, u, false);
+    }
+    *residual = d.largest;
+    if (!fits)
+        return EXPLAIN_MISSES;
+    /* One that is hardly nearer than the right answer says nothing. */
+    return d.largest <= 0.6 * f->right ? EXPLAIN_FITS : EXPLAIN_SAME;
+}

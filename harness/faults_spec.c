@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Faults that are another value of a spec's field. */
+#include "faults_spec.h"
+
+#include <math.h>
+
+static bool takes(const struct posref_spec *spec, enum posref_field field)
+{
+    return posref_field_applies(spec, field);
+}
+
+bool posref_change_pairing(struct posref_spec *spec, double value)
+{
+    (void)value;
+    bool half = spec->pairing == POSREF_PAIRING_HALF;
+    if (!takes(spec, POSREF_FIELD_PAIRING) ||
+        (!half && spec->pairing != POSREF_PAIRING_INTERLEAVED))
+        return false;
+    spec->pairing = half ? POSREF_PAIRING_INTERLEAVED : POSREF_PAIRING_HALF;
+    return true;
+}
+
+bool posref_change_direction(struct posref_spec *spec, double value)
+{
+    (void)value;
+    bool forward = spec->direction == POSREF_DIRECTION_FORWARD;
+    spec->direction = forward ? POSREF_DIRECTION_INVERSE : POSREF_DIRECTION_FORWARD;
+    return takes(spec, POSREF_FIELD_DIRECTION);
+}
+
+bool posref_change_unscaled(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_SCALING) || spec->scaling == POSREF_SCALING_NONE)
+        return false;
+    spec->scaling = POSREF_SCALING_NONE;
+    return true;
+}
+
+bool posref_change_linear(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_SCALING) || spec->scaling == POSREF_SCALING_NONE ||
+        spec->scaling == POSREF_SCALING_LINEAR || !takes(spec, POSREF_FIELD_FACTOR))
+        return false;
+    spec->scaling = POSREF_SCALING_LINEAR;
+    return true;
+}
+
+bool posref_change_factor_inverted(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_FACTOR) || spec->factor == 1)
+        return false;
+    spec->factor = 1 / spec->factor;
+    return true;
+}
+
+bool posref_change_factor(struct posref_spec *spec, double value)
+{
+    if (!takes(spec, POSREF_FIELD_FACTOR) || spec->factor == value)
+        return false;
+    spec->factor = value;
+    return true;
+}
+
+static bool set_attention_factor(struct posref_spec *spec, bool given, double value)
+{
+    if (!takes(spec, POSREF_FIELD_ATTENTION_FACTOR))
+        return false;
+    spec->attention_factor = value;
+    spec->given[POSREF_FIELD_ATTENTION_FACTOR] = given;
+    return true;
+}
+
+bool posref_change_attention_one(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_attention_factor(spec, true, 1);
+}
+
+static void drop_mscale(struct posref_spec *spec)
+{
+    spec->given[POSREF_FIELD_MSCALE] = spec->given[POSREF_FIELD_MSCALE_ALL_DIM] = false;
+    spec->mscale = spec->mscale_all_dim = 0;
+}
+
+bool posref_change_attention_default(struct posref_spec *spec, double value)
+{
+    (void)value;
+    bool told = spec->given[POSREF_FIELD_ATTENTION_FACTOR] || spec->given[POSREF_FIELD_MSCALE];
+    drop_mscale(spec);
+    return told && set_attention_factor(spec, false, 0);
+}
+
+/* The attention factor of a completed yarn spec. */
+static double attention_of(const struct posref_spec *spec)
+{
+    const double step = spec->factor > 1 ? 0.1 * log(spec->factor) : 0;
+    if (spec->given[POSREF_FIELD_ATTENTION_FACTOR])
+        return spec->attention_factor;
+    if (spec->given[POSREF_FIELD_MSCALE] && spec->mscale != 0 && spec->mscale_all_dim != 0)
+        return (1 + spec->mscale * step) / (1 + spec->mscale_all_dim * step);
+    return 1 + step;
+}
+
+bool posref_change_attention_nested(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_YARN ||
+        !(spec->factor > 1))
+        return false;
+    const double nested = 1 + 0.1 * attention_of(spec) * log(spec->factor);
+    drop_mscale(spec);
+    return set_attention_factor(spec, true, nested);
+}
+
+bool posref_change_attention_tenth(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_YARN ||
+        !(spec->factor > 1))
+        return false;
+    drop_mscale(spec);
+    return set_attention_factor(spec, true, 1 + 0.01 * log(spec->factor));
+}
+
+bool posref_change_truncate(struct posref_spec *spec, double value)
+{
+    (void)value;
+    spec->truncate = !spec->truncate;
+    return takes(spec, POSREF_FIELD_TRUNCATE);
+}
+
+bool posref_change_whole_width(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_ROTARY_DIM) || spec->rotary_dim == spec->dim)
+        return false;
+    spec->rotary_dim = spec->dim;
+    return true;
+}
+
+bool posref_change_half_width(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_ROTARY_DIM) || spec->rotary_dim % 4)
+        return false;
+    spec->rotary_dim /= 2;
+    return true;
+}
+
+/* base^(-2i/dim) over rotary_dim channels is the ladder of base^(rotary_dim/dim). */
+bool posref_change_exponent_over_dim(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_ROTARY_DIM) || spec->rotary_dim == spec->dim)
+        return false;
+    spec->base = pow(spec->base, (double)spec->rotary_dim / spec->dim);
+    return spec->base > 1;
+}
+
+bool posref_change_base(struct posref_spec *spec, double value)
+{
+    if (!takes(spec, POSREF_FIELD_BASE) || spec->base == value)
+        return false;
+    spec->base = value;
+    return true;
+}
+
+bool posref_change_base_default(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return posref_change_base(spec, 10000);
+}
+
+bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_NTK)
+        return false;
+    spec->base *= spec->factor;
+    spec->scaling = POSREF_SCALING_NONE;
+    return true;
+}
+
+static void exchange(double *a, double *b)
+{
+    const double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+bool posref_change_betas(struct posref_spec *spec, double value)
+{
+    (void)value;
+    exchange(&spec->beta_fast, &spec->beta_slow);
+    return takes(spec, POSREF_FIELD_BETA_FAST) && spec->beta_fast != spec->beta_slow;
+}
+
+bool posref_change_bands(struct posref_spec *spec, double value)
+{
+    (void)value;
+    exchange(&spec->low_freq_factor, &spec->high_freq_factor);
+    return takes(spec, POSREF_FIELD_LOW_FREQ_FACTOR) &&
+           spec->low_freq_factor != spec->high_freq_factor;
+}
+
+bool posref_change_length_extended(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS) || spec->factor == 1)
+        return false;
+    spec->original_max_position_embeddings *= spec->factor;
+    return true;
+}
+
+bool posref_change_length(struct posref_spec *spec, double value)
+{
+    if (!takes(spec, POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS) ||
+        spec->original_max_position_embeddings == value)
+        return false;
+    spec->original_max_position_embeddings = value;
+    return true;
+}
+
+bool posref_change_order(struct posref_spec *spec, double value)
+{
+    (void)value;
+    bool concat = spec->order == POSREF_ORDER_CONCAT;
+    spec->order = concat ? POSREF_ORDER_INTERLEAVED : POSREF_ORDER_CONCAT;
+    return takes(spec, POSREF_FIELD_ORDER);
+}
+
+bool posref_change_exponent(struct posref_spec *spec, double value)
+{
+    (void)value;
+    bool d = spec->exponent == POSREF_EXPONENT_D;
+    spec->exponent = d ? POSREF_EXPONENT_HALF_MINUS_ONE : POSREF_EXPONENT_D;
+    return takes(spec, POSREF_FIELD_EXPONENT) && spec->dim > 2;
+}
+
+static bool set_form(struct posref_spec *spec, enum posref_alibi_form form)
+{
+    if (!takes(spec, POSREF_FIELD_FORM) || spec->form == (int)form)
+        return false;
+    spec->form = (int)form;
+    return true;
+}
+
+bool posref_change_form_distance(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_form(spec, POSREF_ALIBI_DISTANCE);
+}
+
+bool posref_change_form_symmetric(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_form(spec, POSREF_ALIBI_SYMMETRIC);
+}
+
+bool posref_change_form_row(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_form(spec, POSREF_ALIBI_ROW);
+}
+
+bool posref_change_bias_max_default(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_ALIBI_BIAS_MAX) || spec->alibi_bias_max == 8)
+        return false;
+    spec->alibi_bias_max = 8;
+    return true;
+}

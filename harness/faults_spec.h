@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of specs that the rows of the registry name; see struct posref_fault. Private to
+ * harness/faults*.c. */
+#ifndef POSREF_FAULTS_SPEC_H
+#define POSREF_FAULTS_SPEC_H
+
+#include "faults.h"
+
+bool posref_change_pairing(struct posref_spec *spec, double value);
+bool posref_change_direction(struct posref_spec *spec, double value);
+bool posref_change_unscaled(struct posref_spec *spec, double value);
+bool posref_change_linear(struct posref_spec *spec, double value);
+bool posref_change_factor_inverted(struct posref_spec *spec, double value);
+bool posref_change_factor(struct posref_spec *spec, double value);
+bool posref_change_attention_one(struct posref_spec *spec, double value);
+bool posref_change_attention_default(struct posref_spec *spec, double value);
+bool posref_change_attention_nested(struct posref_spec *spec, double value);
+bool posref_change_attention_tenth(struct posref_spec *spec, double value);
+bool posref_change_truncate(struct posref_spec *spec, double value);
+bool posref_change_whole_width(struct posref_spec *spec, double value);
+bool posref_change_half_width(struct posref_spec *spec, double value);
+bool posref_change_exponent_over_dim(struct posref_spec *spec, double value);
+bool posref_change_base(struct posref_spec *spec, double value);
+bool posref_change_base_default(struct posref_spec *spec, double value);
+bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value);
+bool posref_change_betas(struct posref_spec *spec, double value);
+bool posref_change_bands(struct posref_spec *spec, double value);
+bool posref_change_length_extended(struct posref_spec *spec, double value);
+bool posref_change_length(struct posref_spec *spec, double value);
+bool posref_change_order(struct posref_spec *spec, double value);
+bool posref_change_exponent(struct posref_spec *spec, double value);
+bool posref_change_form_distance(struct posref_spec *spec, double value);
+bool posref_change_form_symmetric(struct posref_spec *spec, double value);
+bool posref_change_form_row(struct posref_spec *spec, double value);
+bool posref_change_bias_max_default(struct posref_spec *spec, double value);
+
+extern const struct posref_fault posref_faults_rope[];       /* end with a NULL name */
+extern const struct posref_fault posref_faults_sinusoidal[];
+extern const struct posref_fault posref_faults_alibi[];
+extern const struct posref_fault posref_faults_any[];        /* positions, numbers, outputs */
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frequencies, angles, cosines and sines of a bent rope or sinusoidal spec. */
+#include "bend_impl.h"
+
+#include <math.h>
+
+#define TWO_PI 6.283185307179586
+
+static double in_16_bits(double x, enum posref_dtype dtype)
+{
+    return posref_widen(posref_narrow(x, dtype), dtype);
+}
+
+/* How much of pair i keeps its frequency under yarn or llama3, from the frequency itself. */
+static double kept_share(double theta, double plain, double factor)
+{
+    double least = plain / factor;
+    return plain == least ? 1 : (theta - least) / (plain - least);
+}
+
+struct rung {
+    const struct posref_spec *spec;
+    int i, n;
+    double width; /* d of the exponent 2i/d */
+    double plain; /* without scaling */
+};
+
+static double bend_theta(double theta, const struct rung *r, const struct posref_bend_step *step)
+{
+    const struct posref_spec *spec = r->spec;
+    const double share = kept_share(theta, r->plain, spec->factor);
+    const double width = r->width;
+    switch (step->kind) {
+    case POSREF_BEND_THETA_BF16: return in_16_bits(theta, POSREF_BF16);
+    case POSREF_BEND_THETA_F16: return in_16_bits(theta, POSREF_F16);
+    case POSREF_BEND_THETA_INVERSE: return 1 / theta;
+    case POSREF_BEND_THETA_ONE: return theta / r->plain;
+    case POSREF_BEND_THETA_HALF_STEP: return theta * pow(spec->base, -1 / width);
+    case POSREF_BEND_THETA_SHORT:
+        return width <= 2 ? theta : theta / r->plain * pow(r->plain, width / (width - 2));
+    case POSREF_BEND_THETA_BASE:
+        return theta * pow(spec->base / step->value, 2.0 * r->i / width);
+    case POSREF_BEND_THETA_SCALE: return theta * step->value;
+    case POSREF_BEND_THETA_SQUARED: return theta * theta;
+    case POSREF_BEND_YARN_FLAT: return r->plain;
+    case POSREF_BEND_YARN_PERIODS:
+        return r->plain / (share + (1 - share) * spec->factor);
+    case POSREF_BEND_YARN_NTK:
+        return theta + share * r->plain *
+                           (pow(spec->factor, -2.0 * r->i / fmax(width - 2, 1)) - 1);
+    case POSREF_BEND_LLAMA3_PERIODS:
+        return share > 0 && share < 1
+                   ? r->plain / ((1 - share) + share * spec->factor) : theta;
+    default: return theta;
+    }
+}
+
+/* The magnitude of cos and sin. */
+static enum posref_status magnitude_of(double *out, const struct bend_job *job)
+{
+    const struct posref_spec *spec = &job->bend->spec;
+    const double step = spec->factor > 1 ? 0.1 * log(spec->factor) : 0;
+    *out = 1;
+    if (!posref_judge_has_magnitude(spec))
+        return POSREF_OK;
+    if (spec->given[POSREF_FIELD_ATTENTION_FACTOR]) {
+        *out = spec->attention_factor;
+    } else if (spec->scaling == POSREF_SCALING_YARN) {
+        const bool both = spec->given[POSREF_FIELD_MSCALE] && spec->mscale != 0 &&
+                          spec->given[POSREF_FIELD_MSCALE_ALL_DIM] && spec->mscale_all_dim != 0;
+        *out = both ? (1 + spec->mscale * step) / (1 + spec->mscale_all_dim * step) : 1 + step;
+    } else {
+        static const struct posref_tensors nothing = {.n = 0};
+        struct posref_tensors got;
+        enum posref_status status = posref_eval(&got, spec, POSREF_OP_FREQUENCIES, &nothing,
+                                                job->arena, job->err);
+        const struct posref_tensor *found =
+            status == POSREF_OK ? posref_tensors_find(&got, "attention_factor") : NULL;
+        if (found)
+            *out = *(const double *)found->data;
+        return status;
+    }
+    return POSREF_OK;
+}
+
+enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend_job *job)
+{
+    const struct posref_spec *spec = &job->bend->spec;
+    const bool rope = spec->scheme == POSREF_SCHEME_ROPE;
+    const size_t size = (size_t)(out->n = (rope ? spec->rotary_dim : spec->dim) / 2);
+    double *memory = job->arena->alloc(job->arena->ctx, 3 * size * sizeof *memory + 1);
+    if (!memory)
+        return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
+    out->theta = memory;
+    out->cosine_theta = memory + size;
+    out->k = memory + 2 * size;
+    enum posref_status status = magnitude_of(&out->magnitude, job);
+    for (int i = 0; i < out->n; i++) {
+        struct judge_frequency f;
+        struct rung rung = {.spec = spec, .i = i, .n = out->n, .width = 2.0 * out->n};
+        posref_judge_frequency_fill(&f, spec, i);
+        if (!rope && spec->exponent != POSREF_EXPONENT_D)
+            rung.width = 2.0 * out->n - 2;
+        rung.plain = pow(spec->base, -2.0 * i / rung.width);
+        out->theta[i] = f.theta;
+        for (int k = 0; k < job->bend->n_steps; k++)
+            out->theta[i] = bend_theta(out->theta[i], &rung, &job->bend->step[k]);
+        out->cosine_theta[i] = out->theta[i];
+        if (posref_bend_has(job->bend, POSREF_BEND_THETA_SQUARED))
+            out->cosine_theta[i] *= pow(spec->base, -2 / rung.width);
+        out->k[i] = f.k + f.recurrence + 8;
+    }
+    for (int k = 0; k < job->bend->n_steps; k++) {
+        if (job->bend->step[k].kind == POSREF_BEND_MAGNITUDE)
+            out->magnitude *= job->bend->step[k].value;
+        if (job->bend->step[k].kind == POSREF_BEND_MAGNITUDE_TWICE)
+            out->magnitude *= out->magnitude;
+    }
+    return status;
+}
+
+static double rounded_angle(const struct posref_bend *bend, double angle)
+{
+    if (posref_bend_has(bend, POSREF_BEND_ANGLE_F16))
+        angle = in_16_bits(angle, POSREF_F16);
+    return posref_bend_has(bend, POSREF_BEND_ANGLE_BF16) ? in_16_bits(angle, POSREF_BF16) : angle;
+}
+
+void posref_bend_turn(double *cosine, double *sine, double *error, const struct bend_job *job,
+                      const struct bend_ladder *ladder, int i, double position)
+{
+    const struct posref_bend *bend = job->bend;
+    const double angle = rounded_angle(bend, position * ladder->theta[i]);
+    const double other = ladder->cosine_theta[i] == ladder->theta[i]
+                             ? angle : rounded_angle(bend, position * ladder->cosine_theta[i]);
+    double c = cos(other), s = sin(angle);
+    if (posref_bend_has(bend, POSREF_BEND_SINE_COSINE)) {
+        const double kept = c;
+        c = s;
+        s = kept;
+    }
+    c *= ladder->magnitude;
+    s *= ladder->magnitude;
+    /* Rounding an angle or a table, an error of float32 may go over to the next value. */
+    double jump = 0;
+    for (int d = POSREF_F16; d <= POSREF_BF16; d++) {
+        const enum posref_dtype dtype = (enum posref_dtype)d;
+        const bool f16 = dtype == POSREF_F16;
+        if (posref_bend_has(bend, f16 ? POSREF_BEND_TABLE_F16 : POSREF_BEND_TABLE_BF16)) {
+            c = in_16_bits(c, dtype);
+            s = in_16_bits(s, dtype);
+        }
+    }
+    *error = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) + 5 * 0x1p-24 + jump;
+    *cosine = c;
+    *sine = s;
+}

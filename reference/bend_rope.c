@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rope with faults. */
+#include "bend_impl.h"
+#include "layout.h"
+
+#include <math.h>
+
+static enum posref_status frequencies(struct bend_job *job, const struct bend_ladder *l)
+{
+    double *value, *limit, *scale;
+    const int64_t n = l->n;
+    enum posref_status status = posref_bend_output(&value, &limit, &scale, job, "inv_freq", 1, &n);
+    for (int i = 0; i < l->n && status == POSREF_OK; i++) {
+        value[i] = l->theta[i];
+        scale[i] = fabs(value[i]);
+        limit[i] = scale[i] * l->k[i] * 0x1p-24 + posref_bend_rounding(job, value[i]);
+    }
+    if (status == POSREF_OK)
+        status = posref_bend_output(&value, &limit, &scale, job, "attention_factor", 0, NULL);
+    if (status == POSREF_OK) {
+        *value = l->magnitude;
+        *scale = fabs(*value);
+        *limit = *scale * 4 * 0x1p-24 + posref_bend_rounding(job, *value);
+    }
+    return status;
+}
+
+static enum posref_status table(struct bend_job *job, const struct bend_ladder *l,
+                                const struct posref_tensor *positions)
+{
+    double *c, *s, *limit[2], *scale[2];
+    const double *p = positions->data;
+    const int64_t shape[] = {positions->shape[0], l->n};
+    enum posref_status status = posref_bend_output(&c, &limit[0], &scale[0], job, "cos", 2, shape);
+    if (status == POSREF_OK)
+        status = posref_bend_output(&s, &limit[1], &scale[1], job, "sin", 2, shape);
+    if (status == POSREF_OK)
+        status = posref_bend_pairs(job, shape[0] * l->n);
+    for (int64_t row = 0; row < shape[0] && status == POSREF_OK; row++)
+        for (int i = 0; i < l->n; i++) {
+            const int64_t k = row * l->n + i;
+            double error, at = posref_bend_position(job->bend, p[row], row, 0);
+            posref_bend_turn(&c[k], &s[k], &error, job, l, i, at);
+            posref_bend_note(job, &(struct posref_bent_pair){{0, 1}, {k, k}, i, l->theta[i], p[row],
+                                                             at});
+            scale[0][k] = scale[1][k] = fabs(l->magnitude);
+            limit[0][k] = limit[1][k] =
+                fabs(l->magnitude) * error + posref_bend_rounding(job, l->magnitude);
+        }
+    return status;
+}
+
+/* The rows of a rotation, and what they are written to. */
+struct rows {
+    const struct posref_tensor *x;
+    const double *p;
+    double *y, *limit, *scale;
+    int64_t n, heads;
+};
+
+struct turn {
+    double c, s, error, given, position;
+};
+
+static void put(struct bend_job *job, const struct rows *r, int64_t k, double value, double norm,
+                double error)
+{
+    r->y[k] = value;
+    r->scale[k] = norm;
+    r->limit[k] = norm * error + posref_bend_rounding(job, norm);
+}
+
+static int other_column(const struct posref_spec *spec, int channel)
+{
+    return spec->pairing == POSREF_PAIRING_HALF ? channel / 2 : channel % (spec->rotary_dim / 2);
+}
+
+static void rotate_pair(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
+                        const struct turn *turn, int64_t base, int i)
+{
+    const struct posref_bend *bend = job->bend;
+    const struct posref_spec *spec = &bend->spec;
+    const double *x = r->x->data;
+    int a, b;
+    posref_layout_rope(&a, &b, spec, i);
+    const double sign = spec->direction == POSREF_DIRECTION_INVERSE ? -1 : 1;
+    const double u = x[base + a], v = x[base + b], norm = hypot(u, v) * fabs(l->magnitude);
+    const bool spread = posref_bend_has(bend, POSREF_BEND_TABLE_SPREAD);
+    const struct turn *ta = &turn[spread ? other_column(spec, a) : i];
+    const struct turn *tb = &turn[spread ? other_column(spec, b) : i];
+    const double minus = posref_bend_has(bend, POSREF_BEND_SINE_LATE) ? -1 : 1;
+    const bool evens = posref_bend_has(bend, POSREF_BEND_EVENS_FIRST);
+    int to_a = evens ? i : a, to_b = evens ? i + l->n : b;
+    const bool last = i == l->n - 1;
+    posref_bend_note(job, &(struct posref_bent_pair){{0, 0}, {base + to_a, base + to_b}, i,
+                                                     sign * l->theta[i], turn[i].given,
+                                                     turn[i].position});
+    if (last && posref_bend_has(bend, POSREF_BEND_LAST_PAIR)) {
+        put(job, r, base + to_a, u, 0, 0);
+        put(job, r, base + to_b, v, 0, 0);
+        return;
+    }
+    put(job, r, base + to_a, u * ta->c - minus * sign * v * ta->s, norm, ta->error);
+    put(job, r, base + to_b, v * tb->c + sign * u * tb->s, norm, tb->error);
+    if (last && posref_bend_has(bend, POSREF_BEND_LAST_CHANNEL))
+        put(job, r, base + to_b, v, 0, 0);
+}
+
+static void copy_tail(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
+                      int64_t base)
+{
+    const struct posref_spec *spec = &job->bend->spec;
+    const double *x = r->x->data;
+    for (int k = spec->rotary_dim; k < spec->dim; k++) {
+        double value = x[base + k];
+        if (posref_bend_has(job->bend, POSREF_BEND_TAIL_ZERO))
+            put(job, r, base + k, 0, 0, 0);
+        else if (posref_bend_has(job->bend, POSREF_BEND_TAIL_SCALED))
+            put(job, r, base + k, value * l->magnitude, fabs(value * l->magnitude), 4 * 0x1p-24);
+        else {
+            r->y[base + k] = value;
+            r->scale[base + k] = fabs(value);
+            r->limit[base + k] = 0;
+        }
+    }
+}
+
+static void swap_last_rows(const struct rows *r, int64_t width)
+{
+    double *const array[] = {r->y, r->limit, r->scale};
+    for (int a = 0; a < 3 && r->n >= 2; a++)
+        for (int64_t k = 0; k < width; k++) {
+            double *last = array[a] + (r->n - 1) * width + k, *before = last - width;
+            const double kept = *last;
+            *last = *before;
+            *before = kept;
+        }
+}
+
+static enum posref_status rotate(struct bend_job *job, const struct bend_ladder *l,
+                                 const struct posref_tensor *positions)
+{
+    const struct posref_spec *spec = &job->bend->spec;
+    struct rows r = {.x = posref_tensors_find(job->in, "x"), .p = positions->data,
+                     .n = positions->shape[0]};
+    if (!r.x || spec->dim == 0 || posref_tensor_count(r.x) % (r.n * spec->dim) != 0)
+        return posref_fail(job->err, POSREF_BAD_INPUT, "x", "has no bent form in this shape");
+    r.heads = posref_tensor_count(r.x) / r.n / spec->dim;
+    struct turn *turn = job->arena->alloc(job->arena->ctx, (size_t)l->n * sizeof *turn);
+    if (!turn)
+        return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
+    enum posref_status status = posref_bend_output(&r.y, &r.limit, &r.scale, job, "y", r.x->rank,
+                                                   r.x->shape);
+    if (status == POSREF_OK)
+        status = posref_bend_pairs(job, r.n * r.heads * l->n);
+    const bool by_head = posref_bend_has(job->bend, POSREF_BEND_POSITION_HEAD);
+    for (int64_t row = 0; row < r.n * r.heads && status == POSREF_OK; row++) {
+        const int64_t n = row / r.heads, h = row % r.heads;
+        const double at = posref_bend_position(job->bend, r.p[n], n, h);
+        for (int i = 0; i < l->n && (h == 0 || by_head); i++) {
+            posref_bend_turn(&turn[i].c, &turn[i].s, &turn[i].error, job, l, i, at);
+            turn[i].given = r.p[n];
+            turn[i].position = at;
+        }
+        copy_tail(job, &r, l, row * spec->dim);
+        for (int i = 0; i < l->n; i++)
+            rotate_pair(job, &r, l, turn, row * spec->dim, i);
+    }
+    if (status == POSREF_OK && posref_bend_has(job->bend, POSREF_BEND_LAST_ROWS))
+        swap_last_rows(&r, r.heads * spec->dim);
+    return status;
+}
+
+enum posref_status posref_bend_rope(struct bend_job *job)
+{
+    struct bend_ladder ladder;
+    const struct posref_tensor *positions = posref_tensors_find(job->in, "positions");
+    enum posref_status status = posref_bend_ladder(&ladder, job);
+    if (status != POSREF_OK || job->op == POSREF_OP_FREQUENCIES)
+        return status == POSREF_OK ? frequencies(job, &ladder) : status;
+    if (!positions || positions->rank != 1 || positions->shape[0] == 0)
+        return posref_fail(job->err, POSREF_BAD_INPUT, "positions", "have no bent form");
+    if (job->op == POSREF_OP_TABLE)
+        return table(job, &ladder, positions);
+    if (job->op == POSREF_OP_ROTATE)
+        return rotate(job, &ladder, positions);
+    return posref_fail(job->err, POSREF_BAD_INPUT, "op", "has no bent form");
+}
