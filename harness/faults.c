@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const struct posref_fault *const tables[] = {posref_faults_rope, posref_faults_sinusoidal,
-                                                    posref_faults_alibi, posref_faults_any};
+                                                    posref_faults_timestep, posref_faults_alibi,
+                                                    posref_faults_any};
 
 const struct posref_fault *posref_fault_at(int k)
 {
@@ -202,6 +203,7 @@ bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
     static const struct posref_fault *const of[] = {
         [POSREF_SCHEME_ROPE] = posref_faults_rope,
         [POSREF_SCHEME_SINUSOIDAL] = posref_faults_sinusoidal,
+        [POSREF_SCHEME_TIMESTEP] = posref_faults_timestep,
         [POSREF_SCHEME_ALIBI] = posref_faults_alibi};
     if (scheme >= 0 && scheme < (int)(sizeof of / sizeof *of) && of[scheme])
         for (const struct posref_fault *own = of[scheme]; own->name; own++)

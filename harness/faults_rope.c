@@ -126,7 +126,7 @@ const struct posref_fault posref_faults_rope[] = {
      .formula = "angle = head theta_i",
      .advice = "the angle runs over heads: index it by the axis of positions",
      .seen = "mlfoundations/open_lm#4 vukrosic/leo-optimizer#2 rasbt/LLMs-from-scratch#411"},
-    {.name = "evens_first", .kind = "A", .bend = {POSREF_BEND_EVENS_FIRST},
+    {.name = "evens_first", .kind = "A", .change = posref_change_evens_first,
      .formula = "y = (first channels of all pairs, second channels of all pairs)",
      .advice = "put the rotated channels back where they came from",
      .equivalent = "permuting q and k alike, as a half layout of the same pairs",

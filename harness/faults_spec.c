@@ -20,6 +20,16 @@ bool posref_change_pairing(struct posref_spec *spec, double value)
     return true;
 }
 
+/* Interleaved pairs, written as halves and not put back. */
+bool posref_change_evens_first(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_PAIRING) || spec->pairing != POSREF_PAIRING_INTERLEAVED)
+        return false;
+    spec->pairing = POSREF_PAIRING_INTERLEAVED_TO_HALF;
+    return true;
+}
+
 bool posref_change_direction(struct posref_spec *spec, double value)
 {
     (void)value;
@@ -226,10 +236,26 @@ bool posref_change_length(struct posref_spec *spec, double value)
 
 bool posref_change_order(struct posref_spec *spec, double value)
 {
+    if (!takes(spec, POSREF_FIELD_ORDER) || spec->order == (int)value)
+        return false;
+    spec->order = (int)value;
+    return true;
+}
+
+bool posref_change_flip(struct posref_spec *spec, double value)
+{
     (void)value;
-    bool concat = spec->order == POSREF_ORDER_CONCAT;
-    spec->order = concat ? POSREF_ORDER_INTERLEAVED : POSREF_ORDER_CONCAT;
-    return takes(spec, POSREF_FIELD_ORDER);
+    spec->flip_sin_to_cos = !spec->flip_sin_to_cos;
+    return takes(spec, POSREF_FIELD_FLIP_SIN_TO_COS);
+}
+
+bool posref_change_freq_shift(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!takes(spec, POSREF_FIELD_DOWNSCALE_FREQ_SHIFT))
+        return false;
+    spec->downscale_freq_shift = spec->downscale_freq_shift == 0 ? 1 : 0;
+    return true;
 }
 
 bool posref_change_exponent(struct posref_spec *spec, double value)

@@ -7,6 +7,7 @@
 #include "faults.h"
 
 bool posref_change_pairing(struct posref_spec *spec, double value);
+bool posref_change_evens_first(struct posref_spec *spec, double value);
 bool posref_change_direction(struct posref_spec *spec, double value);
 bool posref_change_unscaled(struct posref_spec *spec, double value);
 bool posref_change_linear(struct posref_spec *spec, double value);
@@ -28,6 +29,8 @@ bool posref_change_bands(struct posref_spec *spec, double value);
 bool posref_change_length_extended(struct posref_spec *spec, double value);
 bool posref_change_length(struct posref_spec *spec, double value);
 bool posref_change_order(struct posref_spec *spec, double value);
+bool posref_change_flip(struct posref_spec *spec, double value);
+bool posref_change_freq_shift(struct posref_spec *spec, double value);
 bool posref_change_exponent(struct posref_spec *spec, double value);
 bool posref_change_form_distance(struct posref_spec *spec, double value);
 bool posref_change_form_symmetric(struct posref_spec *spec, double value);
@@ -36,6 +39,7 @@ bool posref_change_bias_max_default(struct posref_spec *spec, double value);
 
 extern const struct posref_fault posref_faults_rope[];       /* end with a NULL name */
 extern const struct posref_fault posref_faults_sinusoidal[];
+extern const struct posref_fault posref_faults_timestep[];
 extern const struct posref_fault posref_faults_alibi[];
 extern const struct posref_fault posref_faults_any[];        /* positions, numbers, outputs */
 

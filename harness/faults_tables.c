@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults of sinusoidal tables and of ALiBi, most likely first. */
+/* Faults of sinusoidal tables, of timesteps and of ALiBi, most likely first. */
 #include "faults_spec.h"
 
 const struct posref_fault posref_faults_sinusoidal[] = {
     {.name = "order", .kind = "T", .change = posref_change_order,
-     .formula = "sines and cosines one after the other for alternating, or the reverse",
+     .n_values = 3, .value = {POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED},
+     .formula = "sines and cosines in another order",
      .advice = "lay the table out in the order that the spec says",
      .equivalent = "permuting the channels of what reads the table",
      .seen = "kimiyoung/transformer-xl#119 tensorflow/tensor2tensor#1925 "
@@ -18,6 +19,18 @@ const struct posref_fault posref_faults_sinusoidal[] = {
      .advice = "sine and cosine of a pair share one frequency: count pairs, not channels",
      .seen = "jadore801120/attention-is-all-you-need-pytorch#32 Kyubyong/transformer#38 "
              "SamLynnEvans/Transformer#25"},
+    {.name = NULL},
+};
+
+const struct posref_fault posref_faults_timestep[] = {
+    {.name = "flip", .kind = "R", .change = posref_change_flip,
+     .formula = "all sines first for all cosines first, or the reverse",
+     .advice = "honour flip_sin_to_cos, once",
+     .seen = "flashinfer-ai/flashinfer#3819 huggingface/diffusers#1369"},
+    {.name = "freq_shift", .kind = "R", .change = posref_change_freq_shift,
+     .formula = "exponent i/(d/2) for i/(d/2 - 1), or the reverse",
+     .advice = "take downscale_freq_shift from the spec",
+     .seen = "kohya-ss/sd-scripts#1187"},
     {.name = NULL},
 };
 

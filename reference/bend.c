@@ -65,7 +65,6 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     case POSREF_BEND_BIAS_BF16: return false;
     case POSREF_BEND_TABLE_SPREAD:
     case POSREF_BEND_SINE_LATE:
-    case POSREF_BEND_EVENS_FIRST:
     case POSREF_BEND_LAST_PAIR:
     case POSREF_BEND_LAST_CHANNEL:
     case POSREF_BEND_LAST_ROWS: return op == POSREF_OP_ROTATE;
@@ -97,6 +96,7 @@ bool posref_bend_applies(enum posref_bend_kind kind, const struct posref_spec *s
 {
     switch (spec->scheme) {
     case POSREF_SCHEME_ROPE: return applies_to_rope(kind, spec, op);
+    case POSREF_SCHEME_TIMESTEP:
     case POSREF_SCHEME_SINUSOIDAL: return applies_to_sinusoidal(kind);
     case POSREF_SCHEME_ALIBI: return applies_to_alibi(kind, op);
     default:
@@ -224,6 +224,7 @@ enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref
     out->n_pairs = 0;
     switch (bend->spec.scheme) {
     case POSREF_SCHEME_ROPE: status = posref_bend_rope(&job); break;
+    case POSREF_SCHEME_TIMESTEP:
     case POSREF_SCHEME_SINUSOIDAL: status = posref_bend_sinusoidal(&job); break;
     case POSREF_SCHEME_ALIBI: status = posref_bend_alibi(&job); break;
     default: return posref_fail(err, POSREF_BAD_INPUT, "scheme", "has no bent form");

@@ -55,7 +55,6 @@ enum posref_bend_kind {
     POSREF_BEND_BIAS_SIGN,
     POSREF_BEND_BIAS_BF16,
     /* Layout and output. */
-    POSREF_BEND_EVENS_FIRST,     /* first channels of all pairs, then the second ones */
     POSREF_BEND_LAST_PAIR,       /* the last pair is copied */
     POSREF_BEND_LAST_CHANNEL,    /* the last rotated channel is copied */
     POSREF_BEND_LAST_ROWS,       /* the last two rows exchanged */

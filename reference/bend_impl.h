@@ -29,8 +29,9 @@ bool posref_bend_has(const struct posref_bend *bend, enum posref_bend_kind kind)
 /* The position of row n (of n_rows) and head h after the steps. */
 double posref_bend_position(const struct posref_bend *bend, double position, int64_t row,
                             int64_t head);
+/* The first n frequencies. */
 POSREF_MUST_USE enum posref_status posref_bend_ladder(struct bend_ladder *out,
-                                                      const struct bend_job *job);
+                                                      const struct bend_job *job, int n);
 /* Cosine and sine (magnitude included) at a position that the steps have changed already; *error
  * is that of an honest float32 kernel, relative to the magnitude. */
 void posref_bend_turn(double *cosine, double *sine, double *error, const struct bend_job *job,

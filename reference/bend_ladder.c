@@ -20,8 +20,9 @@ static double kept_share(double theta, double plain, double factor)
 
 struct rung {
     const struct posref_spec *spec;
-    int i, n;
+    int i;
     double width; /* d of the exponent 2i/d */
+    double base;
     double plain; /* without scaling */
 };
 
@@ -35,11 +36,11 @@ static double bend_theta(double theta, const struct rung *r, const struct posref
     case POSREF_BEND_THETA_F16: return in_16_bits(theta, POSREF_F16);
     case POSREF_BEND_THETA_INVERSE: return 1 / theta;
     case POSREF_BEND_THETA_ONE: return theta / r->plain;
-    case POSREF_BEND_THETA_HALF_STEP: return theta * pow(spec->base, -1 / width);
+    case POSREF_BEND_THETA_HALF_STEP: return theta * pow(r->base, -1 / width);
     case POSREF_BEND_THETA_SHORT:
         return width <= 2 ? theta : theta / r->plain * pow(r->plain, width / (width - 2));
     case POSREF_BEND_THETA_BASE:
-        return theta * pow(spec->base / step->value, 2.0 * r->i / width);
+        return theta * pow(r->base / step->value, 2.0 * r->i / width);
     case POSREF_BEND_THETA_SCALE: return theta * step->value;
     case POSREF_BEND_THETA_SQUARED: return theta * theta;
     case POSREF_BEND_YARN_FLAT: return r->plain;
@@ -55,59 +56,56 @@ static double bend_theta(double theta, const struct rung *r, const struct posref
     }
 }
 
-/* The magnitude of cos and sin. */
-static enum posref_status magnitude_of(double *out, const struct bend_job *job)
+/* The magnitude of cos and sin. The usual ones without the walk to a rounded double. */
+static double magnitude_of(const struct posref_spec *spec)
 {
-    const struct posref_spec *spec = &job->bend->spec;
     const double step = spec->factor > 1 ? 0.1 * log(spec->factor) : 0;
-    *out = 1;
+    if (spec->scheme != POSREF_SCHEME_ROPE)
+        return spec->scheme == POSREF_SCHEME_SINUSOIDAL ? spec->table_scale : 1;
     if (!posref_judge_has_magnitude(spec))
-        return POSREF_OK;
-    if (spec->given[POSREF_FIELD_ATTENTION_FACTOR]) {
-        *out = spec->attention_factor;
-    } else if (spec->scaling == POSREF_SCALING_YARN) {
-        const bool both = spec->given[POSREF_FIELD_MSCALE] && spec->mscale != 0 &&
-                          spec->given[POSREF_FIELD_MSCALE_ALL_DIM] && spec->mscale_all_dim != 0;
-        *out = both ? (1 + spec->mscale * step) / (1 + spec->mscale_all_dim * step) : 1 + step;
-    } else {
-        static const struct posref_tensors nothing = {.n = 0};
-        struct posref_tensors got;
-        enum posref_status status = posref_eval(&got, spec, POSREF_OP_FREQUENCIES, &nothing,
-                                                job->arena, job->err);
-        const struct posref_tensor *found =
-            status == POSREF_OK ? posref_tensors_find(&got, "attention_factor") : NULL;
-        if (found)
-            *out = *(const double *)found->data;
-        return status;
-    }
-    return POSREF_OK;
+        return 1;
+    if (spec->given[POSREF_FIELD_ATTENTION_FACTOR])
+        return spec->attention_factor;
+    if (spec->scaling != POSREF_SCALING_YARN)
+        return posref_judge_magnitude(spec);
+    const bool both = spec->given[POSREF_FIELD_MSCALE] && spec->mscale != 0 &&
+                      spec->given[POSREF_FIELD_MSCALE_ALL_DIM] && spec->mscale_all_dim != 0;
+    return both ? (1 + spec->mscale * step) / (1 + spec->mscale_all_dim * step) : 1 + step;
 }
 
-enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend_job *job)
+/* d of the exponent 2i/d. */
+static double width_of(const struct posref_spec *spec, int n)
+{
+    if (spec->scheme == POSREF_SCHEME_ROPE)
+        return spec->partial == POSREF_PARTIAL_PROPORTIONAL ? spec->dim : spec->rotary_dim;
+    if (spec->scheme == POSREF_SCHEME_TIMESTEP)
+        return fmax(2.0 * (spec->dim / 2) - 2 * spec->downscale_freq_shift, 1);
+    return spec->exponent == POSREF_EXPONENT_D ? spec->dim - spec->dim % 2 : 2.0 * n - 2;
+}
+
+enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend_job *job, int n)
 {
     const struct posref_spec *spec = &job->bend->spec;
-    const bool rope = spec->scheme == POSREF_SCHEME_ROPE;
-    const size_t size = (size_t)(out->n = (rope ? spec->rotary_dim : spec->dim) / 2);
+    const size_t size = (size_t)(out->n = n);
     double *memory = job->arena->alloc(job->arena->ctx, 3 * size * sizeof *memory + 1);
     if (!memory)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
     out->theta = memory;
     out->cosine_theta = memory + size;
     out->k = memory + 2 * size;
-    enum posref_status status = magnitude_of(&out->magnitude, job);
-    for (int i = 0; i < out->n; i++) {
+    out->magnitude = magnitude_of(spec);
+    const double base = spec->scheme == POSREF_SCHEME_TIMESTEP ? spec->max_period : spec->base;
+    for (int i = 0; i < n; i++) {
         struct judge_frequency f;
-        struct rung rung = {.spec = spec, .i = i, .n = out->n, .width = 2.0 * out->n};
+        struct rung rung = {.spec = spec, .i = i, .width = width_of(spec, n), .base = base};
         posref_judge_frequency_fill(&f, spec, i);
-        if (!rope && spec->exponent != POSREF_EXPONENT_D)
-            rung.width = 2.0 * out->n - 2;
-        rung.plain = pow(spec->base, -2.0 * i / rung.width);
+        rung.plain = pow(base, -2.0 * i / rung.width);
         out->theta[i] = f.theta;
         for (int k = 0; k < job->bend->n_steps; k++)
             out->theta[i] = bend_theta(out->theta[i], &rung, &job->bend->step[k]);
         out->cosine_theta[i] = out->theta[i];
         if (posref_bend_has(job->bend, POSREF_BEND_THETA_SQUARED))
-            out->cosine_theta[i] *= pow(spec->base, -2 / rung.width);
+            out->cosine_theta[i] *= pow(base, -2 / rung.width);
         out->k[i] = f.k + f.recurrence + 8;
     }
     for (int k = 0; k < job->bend->n_steps; k++) {
@@ -116,7 +114,7 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
         if (job->bend->step[k].kind == POSREF_BEND_MAGNITUDE_TWICE)
             out->magnitude *= out->magnitude;
     }
-    return status;
+    return POSREF_OK;
 }
 
 static double rounded_angle(const struct posref_bend *bend, double angle)

@@ -56,6 +56,7 @@ struct rows {
     const double *p;
     double *y, *limit, *scale;
     int64_t n, heads;
+    bool *copied; /* [dim] */
 };
 
 struct turn {
@@ -70,9 +71,10 @@ static void put(struct bend_job *job, const struct rows *r, int64_t k, double va
     r->limit[k] = norm * error + posref_bend_rounding(job, norm);
 }
 
-static int other_column(const struct posref_spec *spec, int channel)
+/* The column that the other pairing's table has for a channel of the rotated part. */
+static int other_column(const struct posref_spec *spec, int channel, int n)
 {
-    return spec->pairing == POSREF_PAIRING_HALF ? channel / 2 : channel % (spec->rotary_dim / 2);
+    return spec->pairing == POSREF_PAIRING_HALF ? channel / 2 : channel % n;
 }
 
 static void rotate_pair(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
@@ -81,43 +83,45 @@ static void rotate_pair(struct bend_job *job, const struct rows *r, const struct
     const struct posref_bend *bend = job->bend;
     const struct posref_spec *spec = &bend->spec;
     const double *x = r->x->data;
-    int a, b;
-    posref_layout_rope(&a, &b, spec, i);
+    struct posref_layout_pair at;
+    posref_layout_rope(&at, spec, i);
     const double sign = spec->direction == POSREF_DIRECTION_INVERSE ? -1 : 1;
-    const double u = x[base + a], v = x[base + b], norm = hypot(u, v) * fabs(l->magnitude);
+    const double u = x[base + at.in[0]], v = x[base + at.in[1]];
+    const double norm = hypot(u, v) * fabs(l->magnitude);
     const bool spread = posref_bend_has(bend, POSREF_BEND_TABLE_SPREAD);
-    const struct turn *ta = &turn[spread ? other_column(spec, a) : i];
-    const struct turn *tb = &turn[spread ? other_column(spec, b) : i];
+    const struct turn *ta = &turn[spread ? other_column(spec, at.in[0], l->n) : at.frequency[0]];
+    const struct turn *tb = &turn[spread ? other_column(spec, at.in[1], l->n) : at.frequency[1]];
     const double minus = posref_bend_has(bend, POSREF_BEND_SINE_LATE) ? -1 : 1;
-    const bool evens = posref_bend_has(bend, POSREF_BEND_EVENS_FIRST);
-    int to_a = evens ? i : a, to_b = evens ? i + l->n : b;
+    const int64_t to_a = base + at.out[0], to_b = base + at.out[1];
     const bool last = i == l->n - 1;
-    posref_bend_note(job, &(struct posref_bent_pair){{0, 0}, {base + to_a, base + to_b}, i,
-                                                     sign * l->theta[i], turn[i].given,
-                                                     turn[i].position});
+    posref_bend_note(job, &(struct posref_bent_pair){{0, 0}, {to_a, to_b}, at.frequency[0],
+                                                     sign * l->theta[at.frequency[0]],
+                                                     turn[i].given, turn[i].position});
     if (last && posref_bend_has(bend, POSREF_BEND_LAST_PAIR)) {
-        put(job, r, base + to_a, u, 0, 0);
-        put(job, r, base + to_b, v, 0, 0);
+        put(job, r, to_a, u, 0, 0);
+        put(job, r, to_b, v, 0, 0);
         return;
     }
-    put(job, r, base + to_a, u * ta->c - minus * sign * v * ta->s, norm, ta->error);
-    put(job, r, base + to_b, v * tb->c + sign * u * tb->s, norm, tb->error);
+    put(job, r, to_a, u * ta->c - minus * sign * v * ta->s, norm, ta->error);
+    put(job, r, to_b, v * tb->c + sign * u * tb->s, norm, tb->error);
     if (last && posref_bend_has(bend, POSREF_BEND_LAST_CHANNEL))
-        put(job, r, base + to_b, v, 0, 0);
+        put(job, r, to_b, v, 0, 0);
 }
 
+/* Channels that no pair writes. */
 static void copy_tail(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
                       int64_t base)
 {
-    const struct posref_spec *spec = &job->bend->spec;
     const double *x = r->x->data;
-    for (int k = spec->rotary_dim; k < spec->dim; k++) {
+    for (int k = 0; k < job->bend->spec.dim; k++) {
         double value = x[base + k];
-        if (posref_bend_has(job->bend, POSREF_BEND_TAIL_ZERO))
+        if (!r->copied[k])
+            continue;
+        if (posref_bend_has(job->bend, POSREF_BEND_TAIL_ZERO)) {
             put(job, r, base + k, 0, 0, 0);
-        else if (posref_bend_has(job->bend, POSREF_BEND_TAIL_SCALED))
+        } else if (posref_bend_has(job->bend, POSREF_BEND_TAIL_SCALED)) {
             put(job, r, base + k, value * l->magnitude, fabs(value * l->magnitude), 4 * 0x1p-24);
-        else {
+        } else {
             r->y[base + k] = value;
             r->scale[base + k] = fabs(value);
             r->limit[base + k] = 0;
@@ -146,13 +150,15 @@ static enum posref_status rotate(struct bend_job *job, const struct bend_ladder 
     if (!r.x || spec->dim == 0 || posref_tensor_count(r.x) % (r.n * spec->dim) != 0)
         return posref_fail(job->err, POSREF_BAD_INPUT, "x", "has no bent form in this shape");
     r.heads = posref_tensor_count(r.x) / r.n / spec->dim;
-    struct turn *turn = job->arena->alloc(job->arena->ctx, (size_t)l->n * sizeof *turn);
-    if (!turn)
+    struct turn *turn = job->arena->alloc(job->arena->ctx, (size_t)l->n * sizeof *turn + 1);
+    r.copied = job->arena->alloc(job->arena->ctx, (size_t)spec->dim * sizeof *r.copied);
+    if (!turn || !r.copied)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
     enum posref_status status = posref_bend_output(&r.y, &r.limit, &r.scale, job, "y", r.x->rank,
                                                    r.x->shape);
     if (status == POSREF_OK)
         status = posref_bend_pairs(job, r.n * r.heads * l->n);
+    posref_layout_copied(r.copied, spec);
     const bool by_head = posref_bend_has(job->bend, POSREF_BEND_POSITION_HEAD);
     for (int64_t row = 0; row < r.n * r.heads && status == POSREF_OK; row++) {
         const int64_t n = row / r.heads, h = row % r.heads;
@@ -175,7 +181,8 @@ enum posref_status posref_bend_rope(struct bend_job *job)
 {
     struct bend_ladder ladder;
     const struct posref_tensor *positions = posref_tensors_find(job->in, "positions");
-    enum posref_status status = posref_bend_ladder(&ladder, job);
+    enum posref_status status = posref_bend_ladder(&ladder, job,
+                                                   posref_layout_pairs(&job->bend->spec));
     if (status != POSREF_OK || job->op == POSREF_OP_FREQUENCIES)
         return status == POSREF_OK ? frequencies(job, &ladder) : status;
     if (!positions || positions->rank != 1 || positions->shape[0] == 0)
