@@ -35,6 +35,8 @@ const struct posref_route posref_routes[] = {
      .keys = POSREF_KEYS_EVAL, .produces = json, .handle = posref_handle_eval_get},
     {.path = "/v1/eval", .method = POSREF_METHOD_POST, .params = numbers_param, .produces = json,
      .consumes = json, .handle = posref_handle_eval_post},
+    {.path = "/v1/faults", .method = POSREF_METHOD_GET, .produces = json,
+     .handle = posref_handle_faults},
     {.path = "/v1/schemes", .method = POSREF_METHOD_GET, .produces = json,
      .handle = posref_handle_schemes},
     {.path = "/v1/models", .method = POSREF_METHOD_GET, .produces = json,

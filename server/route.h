@@ -90,6 +90,7 @@ posref_handler posref_handle_diff;
 posref_handler posref_handle_check;
 posref_handler posref_handle_database;
 posref_handler posref_handle_database_file;
+posref_handler posref_handle_faults;
 posref_handler posref_handle_schemes;
 posref_handler posref_handle_models;
 posref_handler posref_handle_suites;

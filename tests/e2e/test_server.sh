@@ -75,6 +75,11 @@ simple_routes() {
     jq -r -f tests/e2e/choosing.jq "$dir/body" >"$dir/got"
     cp docs/choosing.md "$dir/want"
     same 'docs/choosing.md: run make generated' want got
+    get /v1/faults
+    has '/v1/faults: pairing' "$(grep '"name": "pairing"' <<<"$body")" 'vllm-project/vllm#747'
+    jq -r -f tests/e2e/faults.jq "$dir/body" >"$dir/got"
+    cp docs/faults.md "$dir/want"
+    same 'docs/faults.md: run make generated' want got
 }
 
 problem_pages() {

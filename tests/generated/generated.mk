@@ -14,6 +14,8 @@ generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
 	@jq --slurpfile schemes $(BUILD)/schemes.json --rawfile ops $(BUILD)/ops.txt \
 	    -f tests/generated/openapi.jq schema/openapi.json >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part schema/openapi.json
+	@$(BUILD)/print-generated faults >$(BUILD)/faults.json
+	@jq -r -f tests/e2e/faults.jq $(BUILD)/faults.json >docs/faults.md
 	@$(BUILD)/posref generate --cases >$(BUILD)/cases.txt
 	@$(BUILD)/posref-digest $(BUILD)/cases.txt >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part vectors/suites/digests.txt

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print-generated spec|schemes|ops: the JSON Schema of a spec, the answer of GET /v1/schemes, or the
- * names of ops one a line, from which `make generated` makes the committed files. */
+/* print-generated spec|schemes|faults|ops: the JSON Schema of a spec, the answer of GET /v1/schemes
+ * or GET /v1/faults, or the names of ops one a line, from which `make generated` makes the committed files. */
 #include "server/route.h"
 
 #include <string.h>
@@ -17,6 +17,8 @@ int main(int argc, char **argv)
     else if (argc == 2 && strcmp(argv[1], "ops") == 0)
         for (int op = 0; op < POSREF_N_OPS; op++)
             posref_buffer_printf(&reply.body, "%s\n", posref_op_name((enum posref_op)op));
+    else if (argc == 2 && strcmp(argv[1], "faults") == 0)
+        posref_handle_faults(NULL, &reply);
     else
         return POSREF_EXIT_USAGE;
     bool good = !reply.body.failed &&
