@@ -116,9 +116,10 @@ static double spread(double *value, int n)
 static const char *growth(struct sight *s)
 {
     double *value = s->value;
-    static const char *const names[] = {"constant", "linear in position", "proportional to the "
-                                        "frequency, at every position alike",
-                                        "proportional to position times frequency"};
+    static const char *const names[] = {
+        "constant", "linear in position",
+        /* of an offset */ "proportional to the frequency and the same at every position",
+        "proportional to position times frequency"};
     int best = -1, n = 0;
     double least = 0.2;
     for (int model = 0; model < 4; model++) {
