@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frequencies, angles, cosines and sines of a bent rope or sinusoidal spec. */
+#include "axes.h"
 #include "bend_impl.h"
 
 #include <math.h>
@@ -99,6 +100,14 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
         struct judge_frequency f;
         struct rung rung = {.spec = spec, .i = i, .width = width_of(spec, n), .base = base};
         posref_judge_frequency_fill(&f, spec, i);
+        if (spec->scheme == POSREF_SCHEME_ROPE && posref_axes_count(spec) > 1) {
+            struct posref_axis_pair at;
+            struct posref_spec ladder;
+            posref_axes_pair(&at, spec, i);
+            posref_axes_ladder(&ladder, spec, at.ladder);
+            rung.i = at.index;
+            rung.width = ladder.rotary_dim;
+        }
         rung.plain = pow(base, -2.0 * i / rung.width);
         out->theta[i] = f.theta;
         for (int k = 0; k < job->bend->n_steps; k++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rope with faults. */
+#include "axes.h"
 #include "bend_impl.h"
 #include "layout.h"
 
@@ -25,12 +26,22 @@ static enum posref_status frequencies(struct bend_job *job, const struct bend_la
     return status;
 }
 
+/* The position of row n that turns pair i, as given. */
+static double given_at(const struct posref_spec *spec, const double *p, int64_t n_rows, int64_t n,
+                       int i)
+{
+    struct posref_axis_pair at = {.axis = 0};
+    if (posref_axes_count(spec) > 1)
+        posref_axes_pair(&at, spec, i);
+    return p[at.axis * n_rows + n];
+}
+
 static enum posref_status table(struct bend_job *job, const struct bend_ladder *l,
                                 const struct posref_tensor *positions)
 {
     double *c, *s, *limit[2], *scale[2];
     const double *p = positions->data;
-    const int64_t shape[] = {positions->shape[0], l->n};
+    const int64_t shape[] = {positions->shape[positions->rank - 1], l->n};
     enum posref_status status = posref_bend_output(&c, &limit[0], &scale[0], job, "cos", 2, shape);
     if (status == POSREF_OK)
         status = posref_bend_output(&s, &limit[1], &scale[1], job, "sin", 2, shape);
@@ -39,9 +50,10 @@ static enum posref_status table(struct bend_job *job, const struct bend_ladder *
     for (int64_t row = 0; row < shape[0] && status == POSREF_OK; row++)
         for (int i = 0; i < l->n; i++) {
             const int64_t k = row * l->n + i;
-            double error, at = posref_bend_position(job->bend, p[row], row, 0);
+            const double given = given_at(&job->bend->spec, p, shape[0], row, i);
+            double error, at = posref_bend_position(job->bend, given, row, 0);
             posref_bend_turn(&c[k], &s[k], &error, job, l, i, at);
-            posref_bend_note(job, &(struct posref_bent_pair){{0, 1}, {k, k}, i, l->theta[i], p[row],
+            posref_bend_note(job, &(struct posref_bent_pair){{0, 1}, {k, k}, i, l->theta[i], given,
                                                              at});
             scale[0][k] = scale[1][k] = fabs(l->magnitude);
             limit[0][k] = limit[1][k] =
@@ -146,7 +158,7 @@ static enum posref_status rotate(struct bend_job *job, const struct bend_ladder 
 {
     const struct posref_spec *spec = &job->bend->spec;
     struct rows r = {.x = posref_tensors_find(job->in, "x"), .p = positions->data,
-                     .n = positions->shape[0]};
+                     .n = positions->shape[positions->rank - 1]};
     if (!r.x || spec->dim == 0 || posref_tensor_count(r.x) % (r.n * spec->dim) != 0)
         return posref_fail(job->err, POSREF_BAD_INPUT, "x", "has no bent form in this shape");
     r.heads = posref_tensor_count(r.x) / r.n / spec->dim;
@@ -162,11 +174,10 @@ static enum posref_status rotate(struct bend_job *job, const struct bend_ladder 
     const bool by_head = posref_bend_has(job->bend, POSREF_BEND_POSITION_HEAD);
     for (int64_t row = 0; row < r.n * r.heads && status == POSREF_OK; row++) {
         const int64_t n = row / r.heads, h = row % r.heads;
-        const double at = posref_bend_position(job->bend, r.p[n], n, h);
         for (int i = 0; i < l->n && (h == 0 || by_head); i++) {
-            posref_bend_turn(&turn[i].c, &turn[i].s, &turn[i].error, job, l, i, at);
-            turn[i].given = r.p[n];
-            turn[i].position = at;
+            turn[i].given = given_at(spec, r.p, r.n, n, i);
+            turn[i].position = posref_bend_position(job->bend, turn[i].given, n, h);
+            posref_bend_turn(&turn[i].c, &turn[i].s, &turn[i].error, job, l, i, turn[i].position);
         }
         copy_tail(job, &r, l, row * spec->dim);
         for (int i = 0; i < l->n; i++)
@@ -185,7 +196,10 @@ enum posref_status posref_bend_rope(struct bend_job *job)
                                                    posref_layout_pairs(&job->bend->spec));
     if (status != POSREF_OK || job->op == POSREF_OP_FREQUENCIES)
         return status == POSREF_OK ? frequencies(job, &ladder) : status;
-    if (!positions || positions->rank != 1 || positions->shape[0] == 0)
+    const int axes = posref_axes_count(&job->bend->spec);
+    if (!positions || (axes > 1 ? positions->rank != 2 || positions->shape[0] != axes
+                                : positions->rank != 1) ||
+        positions->shape[positions->rank - 1] == 0)
         return posref_fail(job->err, POSREF_BAD_INPUT, "positions", "have no bent form");
     if (job->op == POSREF_OP_TABLE)
         return table(job, &ladder, positions);
