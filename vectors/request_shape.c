@@ -29,7 +29,8 @@ static enum posref_status fail_count(const struct posref_tensor *tensor, int64_t
                        " heads of dim %" PRId64, tensor->shape[0], n, heads, width);
 }
 
-/* [n, width], or [n, heads, width] with num_heads; n or width may be 0: the other says it. */
+/* [n, width], or [n, heads, width] with num_heads, or where so many values are there; n or width
+ * may be 0: the other says it. */
 static enum posref_status shape_rows(struct posref_tensor *tensor, int64_t n, int64_t heads,
                                      int64_t width, bool by_head, struct posref_error *err)
 {
@@ -37,6 +38,10 @@ static enum posref_status shape_rows(struct posref_tensor *tensor, int64_t n, in
     if (n == 0 && width == 0)
         return posref_fail(err, POSREF_BAD_INPUT, tensor->name,
                            "flat values need dim or positions to know their shape");
+    if (!by_head && n > 0 && width > 0 && count > n * width && count % (n * width) == 0) {
+        heads = count / (n * width);
+        by_head = true;
+    }
     if (n == 0)
         n = count / (heads * width);
     if (width == 0)
@@ -83,6 +88,7 @@ enum posref_status posref_request_shape_attention(struct posref_request *request
     if (status == POSREF_OK && k && k->rank == 1)
         status = shape_rows(k, count_positions(request, "k_positions"), heads, dim, by_head, err);
     if (status == POSREF_OK && v && k && v->rank == 1)
-        status = shape_rows(v, k->shape[0], heads, 0, by_head, err);
+        status = shape_rows(v, k->shape[0], k->rank == 3 ? k->shape[1] : heads, 0, k->rank == 3,
+                            err);
     return status == POSREF_OK ? shape_mask(request, q, k, err) : status;
 }
