@@ -98,6 +98,7 @@ void posref_reply_problem(struct posref_reply *reply, const struct posref_proble
     reply->content_type = "application/problem+json";
     reply->sha256[0] = '\0';
     reply->caching = POSREF_CACHE_NONE;
+    reply->page = false;
     posref_buffer_printf(out, "{\"type\": \"/problems/%s\", \"title\": \"%s\", \"status\": %u",
                          info->name, info->title, info->status);
     posref_buffer_text(out, ", \"detail\": ");

@@ -21,6 +21,7 @@ struct posref_reply {
     char sha256[65]; /* of the body, or "" where there is no entity tag */
     const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip */
     enum posref_caching caching;
+    bool page;      /* for a browser to show: scripts and styles from here only */
     char allow[32]; /* value of Allow, or "" */
     /* A part of a file instead of the body, and of how long a file. fd < 0: none. The reply owns
      * the descriptor. */

@@ -9,6 +9,8 @@ static const char *const text[] = {"text/plain", NULL};
 static const char *const json_or_tensors[] = {"application/json", "application/vnd.safetensors",
                                               NULL};
 static const char *const sqlite[] = {"application/vnd.sqlite3", NULL};
+static const char *const root[] = {"text/plain", "text/html", NULL};
+static const char *const web[] = {"text/javascript", "text/css", "image/svg+xml", NULL};
 static const char *const numbers_param[] = {"numbers", NULL};
 static const char *const diff_params[] = {"a", "b", NULL};
 static const char *const check_params[] = {"dtype", "min_grade", "digest", NULL};
@@ -16,7 +18,9 @@ static const char *const page_params[] = {"suite", "limit", "after", "digest", N
 static const char *const vector_params[] = {"answers", "numbers", "digest", NULL};
 
 const struct posref_route posref_routes[] = {
-    {.path = "/", .method = POSREF_METHOD_GET, .produces = text, .handle = posref_handle_root},
+    {.path = "/", .method = POSREF_METHOD_GET, .produces = root, .handle = posref_handle_root},
+    {.path = "/web/", .prefix = true, .method = POSREF_METHOD_GET, .produces = web,
+     .handle = posref_handle_web},
     {.path = "/healthz", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
      .handle = posref_handle_health},
     {.path = "/metrics", .method = POSREF_METHOD_GET, .produces = text, .uses_db = true,

@@ -80,6 +80,7 @@ const char *posref_route_nearest(const struct posref_route *route, const char *n
 void posref_methods_text(char *out, size_t size_bytes, unsigned methods);
 
 posref_handler posref_handle_root;
+posref_handler posref_handle_web;
 posref_handler posref_handle_problem;
 posref_handler posref_handle_health;
 posref_handler posref_handle_openapi;

@@ -67,6 +67,13 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
     }
     if (reply->encoding)
         MHD_add_response_header(response, "Content-Encoding", reply->encoding);
+    if (reply->page) {
+        MHD_add_response_header(response, "Content-Security-Policy",
+                                "default-src 'none'; script-src 'self'; style-src 'self'; "
+                                "img-src 'self'; connect-src 'self'; base-uri 'none'; "
+                                "form-action 'none'; frame-ancestors 'none'");
+        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    }
     if (reply->allow[0]) {
         MHD_add_response_header(response, "Allow", reply->allow);
         MHD_add_response_header(response, "Access-Control-Allow-Methods", reply->allow);

@@ -15,7 +15,7 @@ if [ "${1:-}" = --print ]; then
     shift
 fi
 
-# PROFILE PACKAGE KIND NAME: the package is there when the command or the header NAME is.
+# PROFILE PACKAGE KIND NAME: the package is there when the command, header or file NAME is.
 needs='
 run         gcc                 compiler    gcc
 run         libc6-dev           header      stdio.h
@@ -25,6 +25,7 @@ run         libjansson-dev      header      jansson.h
 run         libsqlite3-dev      header      sqlite3.h
 run         zlib1g-dev          header      zlib.h
 run         curl                command     curl
+run         libjs-chart.js      file        /usr/share/javascript/chart.js
 test        check               header      check.h
 test        libsubunit-dev      header      subunit/child.h
 test        libmpfr-dev         header      mpfr.h
@@ -37,6 +38,7 @@ test        procps              command     ps
 test        musl-tools          command     musl-gcc
 test        g++                 command     g++
 test        python3             command     python3
+test        chromium            command     chromium
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
 lint        clang               command     clang
@@ -63,6 +65,7 @@ missing_packages() {
         [[ -n "$profile" && "$wanted" == *" $profile "* ]] || continue
         case $kind in
         compiler) $have_compiler || echo "$package" ;;
+        file) [ -e "$name" ] || echo "$package" ;;
         command) command -v "$name" >/dev/null || echo "$package" ;;
         header)
             if $have_compiler; then

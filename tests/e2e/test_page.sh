@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154
+# The explorer page in headless Chromium: every view renders from the service's answers, without a
+# word on the console. PAGE_SHOTS=DIR keeps a picture of each view there.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 3
+# shellcheck source=tests/e2e/server.sh
+. tests/e2e/server.sh
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+    echo 'no Chromium here (Debian: chromium)'
+    exit 77
+}
+
+# browse ADDRESS OPTION...: leaves stdout in $dir/dom and what the console said in $dir/console.
+browse() {
+    local address=$1
+    shift
+    timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
+        --enable-logging=stderr --v=0 --virtual-time-budget=20000 \
+        --user-data-dir="$dir/browser" "$@" "$url/$address" >"$dir/dom" 2>"$dir/stderr"
+    grep CONSOLE "$dir/stderr" >"$dir/console"
+}
+
+# view NAME QUERY PART...: it is ready, holds each PART, and shows no error.
+view() {
+    local name=$1 query=$2 part dom
+    shift 2
+    browse "#$name?$query" --window-size=1000,720 --dump-dom
+    dom=$(<"$dir/dom")
+    has "$name: ready" "$dom" 'data-state="ready"'
+    hasnt "$name: an error" "$dom" 'class="error"'
+    check "$name: console" "$(head -c 300 "$dir/console")" ''
+    has "$name: a curl line" "$dom" "<pre>curl '$url/v1/"
+    for part; do has "$name" "$dom" "$part"; done
+    if [ -n "${PAGE_SHOTS:-}" ]; then
+        browse "#$name?$query" --window-size="${size:-1000,720}" \
+            --screenshot="$PAGE_SHOTS/$name${suffix:-}.png"
+    fi
+}
+
+# What the form, links and canvases of the page say for themselves.
+views() {
+    local llama3='scheme=rope&dim=128&base=500000&scaling=llama3&factor=8'
+    llama3+='&original_max_position_embeddings=8192'
+    local plot='class="plot"' map='class="map"' square='class="square"'
+    view table 'scheme=rope&dim=64' "$map" '>cos<' '>sin<' 'id="field-pairing"' 'positions=0..95'
+    view curves 'scheme=rope&dim=128' "$plot" 'Wavelengths' 'column 32'
+    view frequencies "$llama3" "$plot" 'high_freq_factor = 4' 'low_freq_factor = 1'
+    view pairing 'scheme=rope' "$square" '>half<' '>interleaved<' '0 to 0 and 6' '0 to 0 and 1'
+    view circle 'scheme=rope&dim=64&v.position=40' "$square" 'fastest' 'slowest' 'positions=29..40'
+    view relative 'scheme=rope&dim=64' "$plot" 'm = 50000' 'Largest difference: '
+    view decay 'scheme=rope&dim=128' "$plot"
+    view similarity 'scheme=sinusoidal&dim=128' "$plot" 'from 2000'
+    view bias 'scheme=alibi&num_heads=8' "$map" 'bias, head 0'
+    view values 'scheme=rope&dim=8' 'inv_freq' 'class="number"'
+    view vectors 'v.filter=scheme=rope scaling=yarn' '>rope/half/yarn/' 'next page'
+    view check 'v.run=1&v.dtype=f32&v.id=rope/half/none/d64-b1e4/near' 'fail, grade fail' 'Worst: y'
+    # Views of schemes that this service may lack say so.
+    if curl -s "$url/v1/schemes" | grep -q '"axes_dims"'; then
+        view axes 'scheme=rope' "$map" 'sin while height moves'
+        view shift 'scheme=rope' "$plot" 'Between '
+    fi
+    size=390,844 suffix=-phone
+    view circle 'scheme=rope&dim=64' "$square"
+}
+
+# Each scheme of the service in the views that need nothing but positions, and the first model.
+every_scheme() {
+    local scheme name
+    for scheme in $(curl -s "$url/v1/schemes" | jq -r '.schemes[].name'); do
+        browse "#values?scheme=$scheme" --dump-dom
+        has "$scheme: ready" "$(<"$dir/dom")" 'data-state="ready"'
+        has "$scheme: form" "$(<"$dir/dom")" "value=\"$scheme\""
+        check "$scheme: console" "$(grep -v 'status of 400' "$dir/console" | head -c 300)" ''
+    done
+    name=$(curl -s "$url/v1/models" | jq -r '.models[0].name')
+    has 'models' "$(<"$dir/dom")" ">$name<"
+}
+
+core_db
+start --db "$db"
+get / -H 'Accept: text/html,application/xhtml+xml,*/*;q=0.8'
+check 'page: type' "$(header content-type)" 'text/html; charset=utf-8'
+has 'page: CSP' "$(header content-security-policy)" "default-src 'none'; script-src 'self'"
+hasnt 'page: CSP' "$(header content-security-policy)" 'unsafe'
+get / -H 'Accept: */*'
+check 'curl: type' "$(header content-type)" 'text/plain; charset=utf-8'
+for part in app.js style.css chart.js icon.svg; do
+    get "/web/$part"
+    check "/web/$part" "$status" 200
+done
+refused /web/index.html 404 ''
+refused /web/../web.h 404 ''
+views
+every_scheme
+finish
