@@ -59,7 +59,7 @@ static enum posref_status read_filter(struct posref_filter *filter, const struct
     return POSREF_OK;
 }
 
-static bool add_summary(void *ctx, const struct posref_vector *vector)
+static bool add_summary(void *ctx, const char *id, const char *json, size_t length)
 {
     struct page *page = ctx;
     struct posref_buffer *out = page->out;
@@ -68,9 +68,8 @@ static bool add_summary(void *ctx, const struct posref_vector *vector)
         return false;
     }
     posref_buffer_text(out, page->n++ ? ",\n  " : "\n  ");
-    posref_vector_head_json(out, vector);
-    posref_buffer_text(out, "}");
-    snprintf(page->last_id, sizeof page->last_id, "%s", vector->id);
+    posref_buffer_add(out, json, length);
+    snprintf(page->last_id, sizeof page->last_id, "%s", id);
     return true;
 }
 
@@ -116,9 +115,9 @@ static enum posref_status fill(const struct posref_call *call, struct page *page
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
     enum posref_status status = read_filter(filter, call->uri, err);
     if (status == POSREF_OK)
-        status = posref_db_each(call->lease->db, filter, posref_uri_value(call->uri, "suite"),
-                                posref_uri_value(call->uri, "after"), page->limit + 1,
-                                add_summary, page, err);
+        status = posref_db_summaries(call->lease->db, filter, posref_uri_value(call->uri, "suite"),
+                                     posref_uri_value(call->uri, "after"), page->limit + 1,
+                                     add_summary, page, err);
     posref_filter_free(filter);
     return status;
 }

@@ -17,7 +17,7 @@ echo '#include "server/web.h"'
 echo '#include <string.h>'
 n=0
 for file in "$chart" "$@"; do
-    echo "static const unsigned char file_$n[] = {"
+    echo "static const unsigned char file_${n}[] = {"
     od -An -v -tx1 "$file" | sed 's/ \([0-9a-f][0-9a-f]\)/ 0x\1,/g'
     echo '0};'
     n=$((n + 1))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that a target needs and this machine lacks; instant when none is.
 #
-#   setup.sh [--print] PROFILE...      profiles: run, test, lint, thirdparty
+#   setup.sh [--print] PROFILE...      profiles: run, test, bench, lint, thirdparty
 #
 # What is missing is found by asking for the header or the command, not for the package, so a
 # library that came from elsewhere counts. Installs as root or through sudo; where neither is
@@ -41,6 +41,10 @@ test        python3             command     python3
 test        chromium            command     chromium
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
+bench       nginx-light         command     nginx
+bench       wrk                 command     wrk
+bench       jq                  command     jq
+bench       sqlite3             command     sqlite3
 lint        clang               command     clang
 lint        binutils            command     objdump
 lint        sqlite3             command     sqlite3

@@ -85,6 +85,33 @@ enum posref_status posref_db_ids(struct posref_db *db, const struct posref_filte
     return status;
 }
 
+enum posref_status posref_db_summaries(struct posref_db *db, const struct posref_filter *filter,
+                                       const char *suite, const char *after, int64_t limit,
+                                       bool (*visit)(void *ctx, const char *id, const char *json,
+                                                     size_t length),
+                                       void *ctx, struct posref_error *err)
+{
+    sqlite3_stmt *rows;
+    enum posref_status status =
+        select_vectors(db, &rows, "v.id, v.summary", filter, suite, after, limit, err);
+    if (status != POSREF_OK)
+        return status;
+    int code;
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *id = (const char *)sqlite3_column_text(rows, 0);
+        const char *json = (const char *)sqlite3_column_text(rows, 1);
+        if (!id || !json)
+            status = posref_fail(err, POSREF_NO_MEMORY, db->tail, "no memory");
+        if (status != POSREF_OK ||
+            !visit(ctx, id, json, (size_t)sqlite3_column_bytes(rows, 1)))
+            break;
+    }
+    if (status == POSREF_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+        status = posref_db_fail(db, err);
+    sqlite3_finalize(rows);
+    return status;
+}
+
 enum posref_status posref_db_get(struct posref_db *db, const char *id, struct posref_vector *out,
                                  bool *found, const struct posref_arena *arena,
                                  struct posref_error *err)

@@ -303,6 +303,12 @@ POSREF_MUST_USE enum posref_status
 posref_db_ids(struct posref_db *db, const struct posref_filter *filter, const char *suite,
               const char *after, int64_t limit, bool (*visit)(void *ctx, const char *id), void *ctx,
               struct posref_error *err);
+/* Ids and stored summaries (posref_vector_summary_json), without loading tensors. */
+POSREF_MUST_USE enum posref_status
+posref_db_summaries(struct posref_db *db, const struct posref_filter *filter, const char *suite,
+                    const char *after, int64_t limit,
+                    bool (*visit)(void *ctx, const char *id, const char *json, size_t length),
+                    void *ctx, struct posref_error *err);
 /* *found = false when no such id. */
 POSREF_MUST_USE enum posref_status posref_db_get(struct posref_db *db, const char *id,
                                                  struct posref_vector *out, bool *found,

@@ -12,8 +12,8 @@ const whole = (id, label, min, max, value) => ({ id, label, type: 'number', min,
 const frequencies = {
   id: 'frequencies', title: 'Frequencies', needs: { op: 'frequencies', field: 'scaling' },
   about: 'Inverse frequency of each pair before and after scaling, and what the scaling ' +
-    'multiplies it by. Where a scaling has bands, they are marked: above the fast band frequencies stay as ' +
-    'they are, below the slow one they are divided by the factor.',
+    'multiplies it by. Where a scaling has bands, they are marked: above the fast band ' +
+    'frequencies stay as they are, below the slow one they are divided by the factor.',
   async draw(context) {
     const { spec } = context, plain = context.only(spec, { scaling: 'none' });
     const after = await context.ask(evaluation(spec, { op: 'frequencies' }));

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# posref serve against nginx serving the same bytes as static files, by wrk: requests a second and
+# the 99th percentile, interleaved in one run, the median of the rounds' ratios.
+#
+#   server.sh PROGRAM [ROUNDS] [SECONDS]
+#
+# nginx and wrk are Debian's. Nothing but wrk should run beside them.
+set -uo pipefail
+
+posref=$1 rounds=${2:-5} seconds=${3:-3}
+for tool in nginx wrk jq; do
+    command -v $tool >/dev/null || {
+        echo "bench-server: no $tool here (apt-get install $tool)"
+        exit 77
+    }
+done
+dir=$(mktemp -d) || exit 3
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+
+"$posref" generate --suite core -o "$dir/core.db" 2>/dev/null || exit 3
+"$posref" serve --listen 127.0.0.1:0 --db "$dir/core.db" 2>"$dir/log" &
+pids+=($!)
+until grep -q 'listening on' "$dir/log"; do sleep 0.1; done
+ours=$(sed -n 's/^posref serve: listening on //p' "$dir/log")
+port=$((20000 + $$ % 20000))
+theirs=http://127.0.0.1:$port
+
+# The vector whose JSON is nearest to 4 KB, and a page of 100 summaries.
+id=$(sqlite3 "$dir/core.db" "SELECT v.id FROM vector v JOIN document d ON d.vector = v.n
+    WHERE d.answers = 1 ORDER BY abs(length(d.json) - 4096), v.n LIMIT 1")
+page='/v1/vectors?limit=100'
+mkdir "$dir/www"
+curl -s "$ours/v1/vectors/$id" >"$dir/www/vector.json"
+curl -s "$ours$page" >"$dir/www/page.json"
+cat >"$dir/nginx.conf" <<CONF
+daemon off;
+worker_processes auto;
+pid $dir/nginx.pid;
+error_log $dir/error.log;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    sendfile on;
+    keepalive_requests 1000000000;
+    types { application/json json; }
+    open_file_cache max=100;
+    server { listen 127.0.0.1:$port; root $dir/www; }
+}
+CONF
+nginx -c "$dir/nginx.conf" 2>"$dir/error.log" &
+pids+=($!)
+for _ in {1..50}; do curl -s -o /dev/null "$theirs/vector.json" && break; sleep 0.1; done
+
+# A spec and positions that differ each request: dim 128 at four positions.
+cat >"$dir/eval.lua" <<'LUA'
+local n = 0
+request = function()
+  n = n + 1
+  local p = (n * 7919) % 1000000
+  return wrk.format("GET", string.format(
+    "/v1/eval?scheme=rope&dim=128&base=%d&positions=%d,%d,%d,%d",
+    10000 + n % 900000, p, p + 1, p + 17, p + 4096))
+end
+LUA
+
+# measure URL [WRK OPTION...]: sets rate (requests a second), p99 (microseconds) and errors.
+measure() {
+    local url=$1
+    shift
+    wrk -t1 -c16 -d"${seconds}s" --latency "$@" "$url" >"$dir/wrk"
+    rate=$(awk '/Requests\/sec/ { print $2 }' "$dir/wrk")
+    p99=$(awk '$1 == "99%" { v = $2 + 0; if ($2 ~ /ms$/) v *= 1000; else if ($2 !~ /us$/) v *= 1e6;
+        print v }' "$dir/wrk")
+    errors=$(grep -cE 'Non-2xx|Socket errors' "$dir/wrk")
+}
+
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# compare NAME LEAST-RATIO OUR-URL OUR-OPTIONS THEIR-URL THEIR-OPTIONS (options: one word or none)
+compare() {
+    local name=$1 least=$2 i
+    : >"$dir/rows"
+    for ((i = 0; i < rounds; i++)); do
+        # shellcheck disable=SC2086
+        measure "$5" $6
+        local their_rate=$rate their_p99=$p99
+        # shellcheck disable=SC2086
+        measure "$3" $4
+        echo "$rate $p99 $their_rate $their_p99 $errors" >>"$dir/rows"
+    done
+    column() { cut -d' ' -f"$1" "$dir/rows" | median; }
+    printf '%-8s %8.0f/s  nginx %8.0f/s  ratio %.2f (at least %s)  p99 %.0f us, nginx %.0f us%s\n' \
+        "$name" "$(column 1)" "$(column 3)" "$(awk '{ print $1 / $3 }' "$dir/rows" | median)" \
+        "$least" "$(column 2)" "$(column 4)" \
+        "$(awk '{ n += $5 } END { if (n) print "  ERRORS" }' "$dir/rows")"
+}
+
+tag() { curl -sI "$1" | tr -d '\r' | sed -n 's/^ETag: //Ip'; }
+printf 'wrk.headers["If-None-Match"] = %s\n' "'$(tag "$ours/v1/vectors/$id")'" >"$dir/ours.lua"
+printf 'wrk.headers["If-None-Match"] = %s\n' "'$(tag "$theirs/vector.json")'" >"$dir/theirs.lua"
+
+echo "$(nginx -v 2>&1), $(wrk -v 2>&1 | head -n 1 | cut -d' ' -f1,2); $(nproc) CPUs," \
+    "load $(cut -d' ' -f1 /proc/loadavg); $rounds rounds of $seconds s"
+compare vector 1.0 "$ours/v1/vectors/$id" '' "$theirs/vector.json" ''
+compare 304 1.0 "$ours/v1/vectors/$id" "-s$dir/ours.lua" "$theirs/vector.json" "-s$dir/theirs.lua"
+compare eval 0.2 "$ours" "-s$dir/eval.lua" "$theirs/vector.json" ''
+compare page 0.2 "$ours$page" '' "$theirs/page.json" ''
