@@ -283,9 +283,9 @@ QUERIES
     refused '/v1/suites%00' 400 ''
     refused '/v1/suites%00?x=1' 400 ''
     refused '/v1/%ff' 400 ''
-    get '/v1/eval?dim=8&pairing=halves'
-    check 'allowed' "$(member allowed)" 'half, interleaved'
-    check 'value' "$(member value)" 'halves'
+    get '/v1/eval?dim=8&direction=back'
+    check 'allowed' "$(member allowed)" 'forward, inverse'
+    check 'value' "$(member value)" 'back'
     get '/v1/eval?dim=99999'
     check 'allowed' "$(member allowed)" 'integers from 2 to 16384'
 }
