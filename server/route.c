@@ -45,6 +45,8 @@ const struct posref_route posref_routes[] = {
      .handle = posref_handle_schemes},
     {.path = "/v1/models", .method = POSREF_METHOD_GET, .produces = json,
      .handle = posref_handle_models},
+    {.path = "/v1/resolve", .method = POSREF_METHOD_POST, .produces = json, .consumes = json,
+     .handle = posref_handle_resolve},
     {.path = "/v1/suites", .method = POSREF_METHOD_GET, .produces = json, .uses_db = true,
      .handle = posref_handle_suites},
     {.path = "/v1/vectors", .method = POSREF_METHOD_GET, .params = page_params,

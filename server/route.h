@@ -94,6 +94,7 @@ posref_handler posref_handle_database_file;
 posref_handler posref_handle_faults;
 posref_handler posref_handle_schemes;
 posref_handler posref_handle_models;
+posref_handler posref_handle_resolve;
 posref_handler posref_handle_suites;
 posref_handler posref_handle_vectors;
 posref_handler posref_handle_vector;

@@ -54,6 +54,7 @@ const struct posref_command posref_vectors_commands[] = {
     {"eval", "evaluate one encoding; JSON on stdout", posref_cmd_eval},
     {"diff", "two specs: the first position and pair where they part", posref_cmd_diff},
     {"models", "presets of released models", posref_cmd_models},
+    {"resolve", "a config.json or a GGUF header to the specs it implies", posref_cmd_resolve},
     {"generate", "write the golden database", posref_cmd_generate},
     {"verify", "check a database against the published digests", posref_cmd_verify},
     {"suites", "suites, versions, counts, digests", posref_cmd_suites},

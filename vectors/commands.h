@@ -32,6 +32,7 @@ POSREF_MUST_USE enum posref_status posref_filter_arguments(struct posref_filter 
 int posref_cmd_eval(int argc, char **argv);
 int posref_cmd_diff(int argc, char **argv);
 int posref_cmd_models(int argc, char **argv);
+int posref_cmd_resolve(int argc, char **argv);
 int posref_cmd_generate(int argc, char **argv);
 int posref_cmd_verify(int argc, char **argv);
 int posref_cmd_suites(int argc, char **argv);

@@ -20,8 +20,7 @@ struct posref_command {
     const char *summary;
     int (*run)(int argc, char **argv);
 };
-extern const struct posref_command posref_vectors_commands[]; /* eval diff models generate verify
-                                                                  suites list show version */
+extern const struct posref_command posref_vectors_commands[]; /* eval diff models resolve ... */
 
 /* Prints "posref NAME: KEY: TEXT" on stderr, one line; returns the exit code of the status. */
 int posref_report_error(const char *command, enum posref_status status,
@@ -216,6 +215,18 @@ posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec, enu
 POSREF_MUST_USE enum posref_status posref_models_answer(struct posref_buffer *out,
                                                         const char *name,
                                                         struct posref_error *err);
+
+/* ---- resolve ----------------------------------------------------------------------------- */
+
+/* Appends, as JSON and a newline, what a model's config.json (or the header of a GGUF file) of
+ * size_bytes in memory implies: {"format", "model_type", "layers": [{"applies_to", "n_layers",
+ * "spec", "inv_freq", "attention_factor", "regimes", "notes"}, ...], "notes", "unused_keys"}. A
+ * value of the wrong type or out of range is POSREF_BAD_INPUT with the key's path; configs of more
+ * than 8 MiB and nests deeper than 2048 are refused. docs/resolve.md. */
+POSREF_MUST_USE enum posref_status posref_resolve(struct posref_buffer *out, const void *data,
+                                                  size_t size_bytes,
+                                                  const struct posref_arena *arena,
+                                                  struct posref_error *err);
 
 /* ---- vectors and the database ------------------------------------------------------------ */
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Hugging Face's own code does with a family's config: the kind of encoding, the pairing, and
+ * the values it takes where the config names none (0: not known here, which is said). */
+#include "vectors/resolve.h"
+
+#include <string.h>
+
+#define ROPE(name, pairing, theta, partial, traits)                                              \
+    {name, RESOLVE_ROPE, pairing, theta, partial, traits}
+#define OTHER(name, kind) {name, kind, "", 0, 1, 0}
+#define HALF "half"
+#define NEIGHBOURS "interleaved"
+#define NORMAL RESOLVE_GGML_NORMAL
+
+static const struct resolve_family families[] = {
+    ROPE("llama", HALF, 10000, 1, NORMAL), ROPE("mistral", HALF, 10000, 1, NORMAL),
+    ROPE("mixtral", HALF, 1000000, 1, NORMAL | RESOLVE_MLX_PLAIN),
+    ROPE("mistral3", HALF, 0, 1, NORMAL), ROPE("ministral3", HALF, 0, 1, NORMAL),
+    ROPE("ministral", HALF, 0, 1, NORMAL), ROPE("qwen", HALF, 10000, 1, 0),
+    ROPE("qwen2", HALF, 10000, 1, 0), ROPE("qwen2_moe", HALF, 10000, 1, 0),
+    ROPE("qwen3", HALF, 10000, 1, 0), ROPE("qwen3_moe", HALF, 10000, 1, 0),
+    ROPE("qwen3_next", HALF, 10000, 0.25, 0), ROPE("qwen3_5_text", HALF, 0, 0.25, 0),
+    ROPE("qwen3_5_moe_text", HALF, 0, 0.25, 0), ROPE("qwen2_vl", HALF, 1000000, 1, 0),
+    ROPE("qwen2_vl_text", HALF, 1000000, 1, 0), ROPE("qwen2_5_vl", HALF, 1000000, 1, 0),
+    ROPE("qwen2_5_vl_text", HALF, 1000000, 1, 0), ROPE("qwen3_vl_text", HALF, 500000, 1, 0),
+    ROPE("qwen3_vl_moe_text", HALF, 500000, 1, 0), ROPE("gemma", HALF, 10000, 1, RESOLVE_MLX_PLAIN),
+    ROPE("gemma2", HALF, 10000, 1, RESOLVE_MLX_PLAIN),
+    ROPE("gemma3_text", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN),
+    ROPE("gemma3", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN), ROPE("gemma4_text", HALF, 0, 1, 0),
+    ROPE("phi", HALF, 10000, 0.5, RESOLVE_MLX_PLAIN), ROPE("phi-msft", HALF, 10000, 1, 0),
+    ROPE("phi3", HALF, 10000, 1, 0), ROPE("phi3_v", HALF, 10000, 1, 0),
+    ROPE("phi4mm", HALF, 10000, 1, 0), ROPE("phimoe", HALF, 1000000, 1, 0),
+    ROPE("gpt_neox", HALF, 10000, 0.25, RESOLVE_MLX_PLAIN), ROPE("falcon", HALF, 10000, 1, 0),
+    ROPE("stablelm", HALF, 10000, 0.25, RESOLVE_MLX_PLAIN),
+    ROPE("persimmon", HALF, 25000, 0.5, 0), ROPE("nemotron", HALF, 10000, 0.5, 0),
+    ROPE("olmo", HALF, 10000, 1, RESOLVE_MLX_PLAIN | NORMAL), ROPE("olmo2", HALF, 10000, 1, 0),
+    ROPE("olmo3", HALF, 10000, 1, RESOLVE_LOCAL_PLAIN), ROPE("gpt_oss", HALF, 150000, 1, 0),
+    ROPE("smollm3", HALF, 2000000, 1, RESOLVE_EVERY_4TH_NOPE | NORMAL),
+    ROPE("llama4_text", NEIGHBOURS, 500000, 1,
+         RESOLVE_EVERY_4TH_NOPE | RESOLVE_MLX_PLAIN | NORMAL),
+    ROPE("cohere", NEIGHBOURS, 0, 1, RESOLVE_MLX_PLAIN | NORMAL),
+    ROPE("cohere2", NEIGHBOURS, 0, 1, RESOLVE_MLX_PLAIN | RESOLVE_FULL_IS_NOPE | NORMAL),
+    ROPE("gptj", NEIGHBOURS, 10000, 1, 0), ROPE("codegen", NEIGHBOURS, 10000, 1, 0),
+    ROPE("chatglm", NEIGHBOURS, 10000, 0.5, NORMAL),
+    ROPE("glm", NEIGHBOURS, 10000, 0.5, RESOLVE_MLX_PLAIN | RESOLVE_MLX_WHOLE | NORMAL),
+    ROPE("glm4", NEIGHBOURS, 10000, 0.5, RESOLVE_MLX_PLAIN | NORMAL),
+    ROPE("glm4_moe", HALF, 10000, 0.5, RESOLVE_MLX_PLAIN),
+    ROPE("glm4v_text", NEIGHBOURS, 10000, 0.5, 0),
+    ROPE("deepseek", HALF, 10000, 1, RESOLVE_MLX_PLAIN | NORMAL),
+    ROPE("deepseek_v2", NEIGHBOURS, 10000, 1, RESOLVE_MLA | NORMAL),
+    ROPE("deepseek_v3", NEIGHBOURS, 10000, 1, RESOLVE_MLA | NORMAL),
+    ROPE("deepseek_v32", NEIGHBOURS, 10000, 1, RESOLVE_MLA | NORMAL),
+    ROPE("kimi_k2", NEIGHBOURS, 0, 1, RESOLVE_MLA | NORMAL),
+    ROPE("ernie4_5", NEIGHBOURS, 500000, 1, NORMAL),
+    ROPE("ernie4_5_moe", NEIGHBOURS, 500000, 1, NORMAL),
+    ROPE("modernbert", HALF, 160000, 1, 0), ROPE("nomic_bert", HALF, 0, 1, 0),
+    ROPE("exaone4", HALF, 0, 1, RESOLVE_FULL_IS_NOPE),
+    ROPE("helium", NEIGHBOURS, 100000, 1, NORMAL), ROPE("hunyuan", HALF, 10000, 1, 0),
+    ROPE("hunyuan_v1_dense", HALF, 10000, 1, 0), ROPE("hunyuan_v1_moe", HALF, 10000, 1, 0),
+    ROPE("minimax", HALF, 0, 1, RESOLVE_MLX_PLAIN), ROPE("minimax_m2", HALF, 5000000, 1, 0),
+    ROPE("mimo", HALF, 10000, 1, 0), ROPE("seed_oss", HALF, 10000, 1, 0),
+    ROPE("granite", HALF, 10000, 1, NORMAL), ROPE("granitemoe", HALF, 10000, 1, NORMAL),
+    ROPE("starcoder2", HALF, 10000, 1, RESOLVE_MLX_PLAIN),
+    ROPE("internlm", HALF, 10000, 1, NORMAL), ROPE("internlm2", HALF, 10000, 1, NORMAL),
+    ROPE("baichuan", HALF, 10000, 1, NORMAL), ROPE("orion", HALF, 10000, 1, 0),
+    ROPE("dbrx", HALF, 10000, 1, RESOLVE_MLX_PLAIN), ROPE("apertus", HALF, 12000000, 1, 0),
+    ROPE("lfm2", HALF, 1000000, 1, RESOLVE_MLX_PLAIN), ROPE("falcon_h1", HALF, 0, 1, 0),
+    ROPE("nanochat", HALF, 10000, 1, RESOLVE_INVERSE), ROPE("bailing_moe", HALF, 0, 1, NORMAL),
+    ROPE("dots1", HALF, 10000, 1, 0), ROPE("telechat3", HALF, 0, 1, 0),
+    ROPE("laguna", HALF, 0, 1, 0), ROPE("minicpm", HALF, 10000, 1, NORMAL),
+    ROPE("minicpm3", HALF, 0, 1, RESOLVE_MLA), ROPE("voxtral", HALF, 0, 1, NORMAL),
+    ROPE("pixtral", HALF, 10000, 1, 0),
+    OTHER("bloom", RESOLVE_ALIBI), OTHER("mpt", RESOLVE_ALIBI), OTHER("refact", RESOLVE_ALIBI),
+    OTHER("t5", RESOLVE_T5), OTHER("mt5", RESOLVE_T5), OTHER("umt5", RESOLVE_T5),
+    OTHER("longt5", RESOLVE_T5), OTHER("switch_transformers", RESOLVE_T5),
+    OTHER("gpt2", RESOLVE_LEARNED), OTHER("gpt_bigcode", RESOLVE_LEARNED),
+    OTHER("gpt_neo", RESOLVE_LEARNED), OTHER("bert", RESOLVE_LEARNED),
+    OTHER("electra", RESOLVE_LEARNED), OTHER("albert", RESOLVE_LEARNED),
+    OTHER("distilbert", RESOLVE_LEARNED), OTHER("vit", RESOLVE_LEARNED),
+    OTHER("deit", RESOLVE_LEARNED), OTHER("clip_text_model", RESOLVE_LEARNED),
+    OTHER("clip_vision_model", RESOLVE_LEARNED), OTHER("siglip_vision_model", RESOLVE_LEARNED),
+    {"roberta", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    {"xlm-roberta", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    {"camembert", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    {"opt", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    {"bart", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    {"mbart", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
+    OTHER("whisper", RESOLVE_SINUSOIDAL), OTHER("marian", RESOLVE_SINUSOIDAL),
+    OTHER("m2m_100", RESOLVE_SINUSOIDAL), OTHER("xglm", RESOLVE_SINUSOIDAL),
+    OTHER("deberta", RESOLVE_DEBERTA), OTHER("deberta-v2", RESOLVE_DEBERTA),
+    OTHER("mamba", RESOLVE_STATE_SPACE), OTHER("mamba2", RESOLVE_STATE_SPACE),
+    OTHER("falcon_mamba", RESOLVE_STATE_SPACE), OTHER("rwkv", RESOLVE_STATE_SPACE),
+    OTHER("rwkv5", RESOLVE_STATE_SPACE), OTHER("rwkv6", RESOLVE_STATE_SPACE),
+    OTHER("rwkv7", RESOLVE_STATE_SPACE), OTHER("xlstm", RESOLVE_STATE_SPACE),
+    OTHER("jamba", RESOLVE_STATE_SPACE),
+};
+
+const struct resolve_family *resolve_family_find(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    return NULL;
+}
