@@ -21,6 +21,17 @@ static bool is_float(enum posref_dtype dtype)
     return dtype != POSREF_I32 && dtype != POSREF_I64;
 }
 
+static bool is_nan(const struct posref_tensor *t, int64_t k)
+{
+    switch (t->dtype) {
+    case POSREF_F64: return isnan(((const double *)t->data)[k]);
+    case POSREF_F32: return isnan(((const float *)t->data)[k]);
+    case POSREF_F16:
+    case POSREF_BF16: return isnan(posref_widen(((const uint16_t *)t->data)[k], t->dtype));
+    default: return false;
+    }
+}
+
 /* The output as the golden tensor's namesake in the dtype; *nan: it holds one. */
 static enum posref_status take_output(struct posref_tensor *out, bool *nan,
                                       const struct posref_tensor *golden,
@@ -90,6 +101,21 @@ static enum posref_status explain(struct posref_buffer *out, size_t *n_unexplain
     return status;
 }
 
+/* The first places of NaN. */
+static void add_nan(struct posref_buffer *out, const struct posref_tensors *actual)
+{
+    int n = 0;
+    posref_buffer_text(out, ", \"nan\": [");
+    for (int i = 0; i < actual->n; i++)
+        for (int64_t k = 0; k < posref_tensor_count(&actual->item[i]) && n < 20; k++) {
+            if (!is_nan(&actual->item[i], k))
+                continue;
+            posref_buffer_printf(out, "%s{\"tensor\": \"%s\", \"element\": %lld}", n++ ? ", " : "",
+                                 actual->item[i].name, (long long)k);
+        }
+    posref_buffer_text(out, "]");
+}
+
 enum posref_status posref_check_outputs(struct posref_buffer *out,
                                         const struct posref_vector *vector,
                                         const struct posref_tensors *outputs,
@@ -112,6 +138,8 @@ enum posref_status posref_check_outputs(struct posref_buffer *out,
     posref_stream_judgement(out, &judgement, &vector->outputs);
     posref_buffer_printf(out, ", \"dtype\": \"%s\", \"gate\": \"%s\"", posref_dtype_name(dtype),
                          posref_grade_name(gate));
+    if (nan)
+        add_nan(out, &actual);
     size_t n_unexplained = 0;
     if (verdict == POSREF_VERDICT_FAIL && judgement.grade == POSREF_GRADE_FAIL)
         status = explain(out, &n_unexplained, vector, &actual, dtype, err);

@@ -9,6 +9,7 @@
 /* Judges `outputs` (any dtypes, eval's names) as what a kernel that computes in `dtype` gave for
  * the vector, and appends, without the closing brace,
  * {"verdict", "grade", "dtype", "gate", "breach", "worst": {...}, ...,
+ * "nan": [{"tensor", "element"}, ...] (the first 20, where there is any),
  * "explanations": [...], "description": {...} or null
  * Float tensors are rounded to the dtype first, which changes nothing where they hold such values.
  * Verdicts: pass, fail, nan. POSREF_BAD_INPUT names a tensor that is missing, unknown or has
