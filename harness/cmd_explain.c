@@ -12,17 +12,17 @@
 
 static const char help[] =
     "usage: posref explain KEY=VALUE... --input FILE --output FILE [OPTION]...\n\n"
-    "Judges and explains what any program saved. The keys are the spec that it was meant to follow\n"
-    "(and op, or inputs, as posref eval takes them; they win over tensors). FILE is safetensors,\n"
-    "its tensors named as posref eval names them: x, positions, q, k, v, ... in the input; y, cos,\n"
-    "sin, inv_freq, table, slopes, bias, ... in the output.\n\n"
+    "Judges and explains what any program saved. The keys are the spec that it was meant to\n"
+    "follow (and op, or inputs, as posref eval takes them; they win over tensors). FILE is\n"
+    "safetensors, its tensors named as posref eval names them: x, positions, q, k, v, ... in the\n"
+    "input; y, cos, sin, inv_freq, table, slopes, bias, ... in the output.\n\n"
     "  --input FILE         may be left out where the keys say all\n"
     "  --output FILE        what came out\n"
     "  --dtype NAME         f64, f32, f16 or bf16: what it was computed in (default: the file's)\n"
     "  --min-grade GRADE    what passes: exact, float32, recurrence, fast or low\n"
     "  --format text|json   default text\n\n"
     "Exit codes: 0 conforms; 1 does not; 2 bad input; 3 posref failed.\n\n"
-    "Example:\n  posref explain scheme=rope dim=64 --input in.safetensors --output out.safetensors\n";
+    "Example:\n  posref explain scheme=rope dim=64 --input in.safetensors --output y.safetensors\n";
 
 struct arguments {
     const char *input, *output, *dtype, *min_grade, *format;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2094
 # posref explain: saved tensors, their verdict, and why.
 . "$(dirname "$0")/lib.sh"
 write=$(cd "$(dirname "$0")" && pwd)/safetensors.pl
@@ -48,7 +48,8 @@ swapped=$(made $spec pairing=interleaved)
     says '[.explanations[] | select(.covers)][0] | .fault == "position_offset" and
         .parameters.offset == 5'
     # One that no fault gives is described.
-    odd=$(jq -rn --arg y "$right" '$y | split(",") | map(tonumber | . * . + 1 | tostring) | join(",")')
+    odd=$(jq -rn --arg y "$right" \
+        '$y | split(",") | map(tonumber | . * . + 1 | tostring) | join(",")')
     "$write" "y:F32:2x8=$odd" >odd
     run explain $spec --input in --output odd --format json
     same "$status" 1 'an odd output'

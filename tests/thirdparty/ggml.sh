@@ -61,8 +61,8 @@ jq -r 'select(.type == "vector" and .op == "rotate" and .verdict == "pass") | .i
 holds $? 'exactly the vectors of one pair pass with the other pairing'
 rotations=$(lines "$work/right" "$claimed and .op == \"rotate\" and ($axes | not)")
 same=$(($(wc -l <"$work/same") * 2))
-[ "$(jq -s '.[-1] | [.explanations[] | select(.covers and .fault == "pairing") | .vectors] | add' \
-    "$work/swapped")" -eq $((rotations - same)) ]
+[ "$(jq -s '.[-1] | [.explanations[] | select(.covers and .fault == "pairing") | .vectors] |
+    add' "$work/swapped")" -eq $((rotations - same)) ]
 holds $? 'every other rotation fails and is named pairing'
 
 # Measured, ggml computes what it is asked for; swapped, it pairs the other way.
