@@ -262,8 +262,9 @@ START_TEST(blocks_are_ropes)
     double x[20], got[20], want[20];
     const double position[2] = {-77, 4099};
     random_x(x, 20, 5);
-    for (int half = 0; half < 2; half++) {
-        const char *pairing = half ? "half" : "interleaved";
+    for (int p = 0; p < 4; p++) {
+        const char *pairing = (const char *const[]){"half", "interleaved", "interleaved_to_half",
+                                                    "mismatched"}[p];
         char whole[80], first[80], second[80];
         snprintf(whole, sizeof whole, "dim=20 axes_dims=8,12 pairing=%s", pairing);
         snprintf(first, sizeof first, "dim=8 pairing=%s", pairing);
