@@ -33,6 +33,11 @@ static bool has_sections(const struct posref_spec *spec)
     return spec->given[POSREF_FIELD_MROPE_SECTION];
 }
 
+int posref_spec_axes(const struct posref_spec *spec)
+{
+    return posref_axes_count(spec);
+}
+
 int posref_axes_count(const struct posref_spec *spec)
 {
     return has_dims(spec) ? spec->axes_dims.n : has_sections(spec) ? spec->mrope_section.n : 1;

@@ -252,6 +252,9 @@ const struct posref_field_def *posref_field_def(enum posref_field field);
 bool posref_field_is_list(const struct posref_field_def *def);
 bool posref_field_is_number(const struct posref_field_def *def); /* or a list of numbers */
 
+/* Axes of the positions of a completed spec: more than 1 for rope over several axes alone. */
+int posref_spec_axes(const struct posref_spec *spec);
+
 /* The field called `name`, or -1. */
 int posref_field_find(const char *name);
 

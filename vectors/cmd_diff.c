@@ -15,6 +15,7 @@ static void print_help(void)
          "posref eval, whose spec is taken). Prints, for each dtype, the first position and the\n"
          "pair there at which the two differ by more than the dtype's spacing at 1, and by how\n"
          "much; position null: they never do. A single KEY=VALUE,KEY=VALUE,... stands for a file.\n"
+         "Over several axes, position p is p on the first axis, p + 1 on the second, and so on.\n"
          "\n"
          "Example:\n"
          "  posref diff dim=128,base=10000 dim=128,base=10000,scaling=linear,factor=4");

@@ -5,7 +5,8 @@
  * Positions 0 to 4095 are compared one by one, then sixteen in each octave; from the first that
  * differs the search goes back by halves. As long as two frequencies have not yet parted by half a
  * turn, the distance of their points on the circle grows with the position, so nothing earlier is
- * missed. */
+ * missed. Where a spec has several axes, position p is p on the first, p + 1 on the second, ...:
+ * equal coordinates would hide which pair has which axis. */
 #include "vectors/vectors.h"
 
 #include <inttypes.h>
@@ -69,6 +70,23 @@ static void add_input(struct posref_tensors *inputs, const char *name, int64_t r
     memcpy(&tensor->data, &data, sizeof data); /* inputs are only read */
 }
 
+/* Adds positions, for each of the spec's axes one further on than for the one before. */
+static enum posref_status add_positions(struct posref_tensors *inputs,
+                                        const struct posref_spec *spec, const double *positions,
+                                        int64_t n, const struct posref_arena *arena,
+                                        struct posref_error *err)
+{
+    const int n_axes = posref_spec_axes(spec);
+    double *rows = arena->alloc(arena->ctx, (size_t)(n_axes * n) * sizeof *rows);
+    if (!rows)
+        return posref_fail(err, POSREF_NO_MEMORY, "positions", "no memory");
+    for (int axis = 0; axis < n_axes; axis++)
+        for (int64_t i = 0; i < n; i++)
+            rows[axis * n + i] = fmin(positions[i] + axis, POSREF_MAX_POSITION);
+    add_input(inputs, "positions", n_axes > 1 ? n_axes : n, n_axes > 1 ? n : 0, rows);
+    return POSREF_OK;
+}
+
 static enum posref_status evaluate(struct values *out, const struct comparison *of, int side,
                                    const double *positions, const double *rows_of_x, int64_t n,
                                    const struct posref_arena *arena)
@@ -76,11 +94,14 @@ static enum posref_status evaluate(struct values *out, const struct comparison *
     static const enum posref_op ops[] = {[PAIRS] = POSREF_OP_TABLE, [CHANNELS] = POSREF_OP_ROTATE,
                                          [COLUMNS] = POSREF_OP_TABLE};
     struct posref_tensors inputs = {.n = 0}, outputs;
-    add_input(&inputs, "positions", n, 0, positions);
+    enum posref_status status = add_positions(&inputs, of->spec[side], positions, n, arena,
+                                              of->err);
+    if (status != POSREF_OK)
+        return status;
     if (of->kind == CHANNELS)
         add_input(&inputs, "x", n, of->spec[side]->dim, rows_of_x);
-    enum posref_status status = posref_eval_prepared(&outputs, of->prepared[side], ops[of->kind],
-                                                     &inputs, arena, of->err);
+    status = posref_eval_prepared(&outputs, of->prepared[side], ops[of->kind],
+                                  &inputs, arena, of->err);
     if (status != POSREF_OK)
         return status;
     *out = (struct values){.by_head = false};
@@ -228,8 +249,16 @@ static enum posref_status search_far(struct comparison *of)
 }
 
 /* The same channels turn together, in the same sense. */
+static bool same_axes(const struct posref_spec *a, const struct posref_spec *b)
+{
+    return a->axes_order == b->axes_order && a->axes_span == b->axes_span &&
+           memcmp(&a->axes_dims, &b->axes_dims, sizeof a->axes_dims) == 0;
+}
+
 static bool same_layout(const struct posref_spec *a, const struct posref_spec *b)
 {
+    if (!same_axes(a, b))
+        return false;
     return a->rotary_dim == b->rotary_dim && a->direction == b->direction &&
            a->partial == b->partial && (a->pairing == b->pairing || a->rotary_dim == 2);
 }

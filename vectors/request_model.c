@@ -132,6 +132,16 @@ enum posref_status posref_spec_typed(struct posref_spec *out, char *text, const 
     posref_request_init(&request);
     for (char *word; (word = strsep(&text, separators));) {
         char *equals = strchr(word, '=');
+        /* a list goes on behind its own commas: what has no equals sign belongs to the value */
+        for (char *next = text; equals && next && strchr(separators, ',');) {
+            size_t length = strcspn(next, separators);
+            if (length == 0 || memchr(next, '=', length))
+                break;
+            next[-1] = ',';
+            text = next[length] ? next + length + 1 : NULL;
+            next[length] = '\0';
+            next = text;
+        }
         if (!equals)
             return posref_fail(err, POSREF_BAD_INPUT, word, "not KEY=VALUE");
         *equals = '\0';

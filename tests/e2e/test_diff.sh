@@ -45,6 +45,14 @@ succeeds diff dim=2 dim=2,pairing=interleaved
 says 'all(.parts[]; .position == null)'
 succeeds diff dim=8 dim=8,direction=inverse
 says '.parts[0].position == 1'
+# Lists go on behind their own commas; axes stand at p, p + 1, p + 2.
+succeeds diff dim=16,mrope_section=4,2,2 dim=16,mrope_section=4,2,2,mrope_interleaved=true
+says '.parts[0].position == 0 and .parts[0].pair == 1'
+succeeds diff dim=12,axes_dims=2,4,6,base=1e4 dim=12,axes_dims=2,4,6
+says 'all(.parts[]; .position == null)'
+succeeds diff dim=12,axes_dims=4,8,pairing=half dim=12,axes_dims=4,8,pairing=half,axes_span=head
+says '.parts[0].position == 0 and .parts[0].channel == 2'
+refuses 'not KEY=VALUE' diff dim=12,base=3, dim=12
 succeeds diff scheme=alibi,num_heads=3 scheme=alibi,num_heads=3,form=symmetric
 says '.parts[0].position == 1 and .parts[0].head == 0 and .parts[0].a.before == .parts[0].b.before'
 succeeds diff scheme=sinusoidal,dim=8 scheme=sinusoidal,dim=8,exponent=half_minus_one
