@@ -17,8 +17,8 @@
  *     hw_t         sections are those of h, w, t, positions t, h, w: below 2 s_0 even pairs are h
  *                  (axis 1), odd ones w (axis 2), the rest t (Ernie 4.5 VL)
  *     greedy       each pair to the axis that has got the smallest share of its section so far, the
- *                  first of equals, never twice the same axis while another has any left; with three
- *                  sections the last pair is always axis 0 (openPangu) */
+ *                  first of equals, never twice the same axis while another has any left; with
+ *                  three sections the last pair is always axis 0 (openPangu) */
 #include "axes.h"
 
 #include "axes_greedy.h"

@@ -40,13 +40,15 @@ static int64_t root(int64_t x, int64_t n)
 {
     if (x == 1 || n == 1)
         return x;
-    if (n > 62)
-        return -1;
-    int64_t near = (int64_t)nearbyint(pow((double)x, 1.0 / (double)n));
-    for (int64_t r = near > 1 ? near - 1 : 1; r <= near + 1; r++)
-        if (power(r, n) == x)
-            return r;
-    return -1;
+    int64_t low = 1, high = (int64_t)1 << 27; /* x < 2^53 and n > 1 */
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2, raised = power(middle, n);
+        if (raised >= 0 && raised <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return power(low, n) == x ? low : -1;
 }
 
 /* theta_i = odd^(+-1) 2^exponent, when it is rational and odd fits; *inverse: the sign is -. */

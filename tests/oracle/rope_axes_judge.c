@@ -125,9 +125,9 @@ static bool column_unit(void *ctx, slong prec)
         done &= oracle_judge(g->tally, g->c, g->sin, at, g->s_arb, prec);
     if (!g->y)
         return done;
-    if (!g->mismatched)
-        return done & judge_output(g, j, 0, prec) & judge_output(g, j, 1, prec);
-    for (int64_t k = j; k < 2 * g->block->n; k += g->block->n)
+    for (int which = 0; which < 2 && !g->mismatched; which++)
+        done &= judge_output(g, j, which, prec);
+    for (int64_t k = j; k < 2 * g->block->n && g->mismatched; k += g->block->n)
         done &= judge_output(g, k / 2, (int)(k % 2), prec);
     return done;
 }

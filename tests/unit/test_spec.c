@@ -53,8 +53,8 @@ START_TEST(defaults_of_rope)
     for (int field = 0; field < POSREF_N_FIELDS; field++) {
         if (field == POSREF_FIELD_PARTIAL_ROTARY_FACTOR || /* for partial=proportional alone */
             (field >= POSREF_FIELD_AXES_DIMS && field <= POSREF_FIELD_MROPE_ORDER) ||
-            (field >= POSREF_FIELD_CAUSAL && field <= POSREF_FIELD_TEMPERATURE_OFFSET)) /* optional */
-            continue;
+            (field >= POSREF_FIELD_CAUSAL && field <= POSREF_FIELD_TEMPERATURE_OFFSET))
+            continue; /* optional */
         ck_assert_msg(spec.given[field] == posref_field_applies(&spec, (enum posref_field)field),
                       "%s", posref_field_def((enum posref_field)field)->name);
     }
