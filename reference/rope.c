@@ -185,8 +185,8 @@ const struct posref_scheme_def posref_rope = {
              .advice = "the default of decoder models; several axes for images and video",
              .differs = "which channels are a pair (pairing), which are rotated (rotary_dim, "
                         "partial), the sense (direction), the frequencies for long context "
-                        "(scaling and its keys), and with several axes which pair has which axis and "
-                        "frequency (docs/axes.md)"},
+                        "(scaling and its keys), and with several axes which pair has which "
+                        "axis and frequency (docs/axes.md)"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,
