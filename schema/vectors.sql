@@ -2,7 +2,7 @@
 -- The database of golden vectors. Written once by `posref generate` (a temporary file, then a
 -- rename), read-only and immutable for everyone else. docs/formats.md explains the content.
 PRAGMA application_id = 1886352230; -- "posf"
-PRAGMA user_version = 2;            -- the version of this schema
+PRAGMA user_version = 3;            -- the version of this schema
 
 CREATE TABLE suite (
     rank        INTEGER PRIMARY KEY,  -- 0 is the smallest; a suite holds every suite before it
@@ -49,11 +49,12 @@ CREATE TABLE tensor (
     UNIQUE (vector, output, place)
 ) STRICT; -- with row ids: large rows waste less there
 
--- A vector as JSON, ready to send, with and without its outputs.
+-- A vector as JSON, ready to send. Its first prompt_bytes bytes, a closing brace and a newline are
+-- the prompt: the same without the outputs.
 CREATE TABLE document (
-    vector  INTEGER NOT NULL REFERENCES vector (n),
-    answers INTEGER NOT NULL,         -- 1: with outputs
-    sha256  TEXT NOT NULL,            -- of the JSON
-    json    BLOB NOT NULL,
-    UNIQUE (vector, answers)
+    vector        INTEGER PRIMARY KEY REFERENCES vector (n),
+    sha256        TEXT NOT NULL,      -- of the JSON
+    prompt_sha256 TEXT NOT NULL,
+    prompt_bytes  INTEGER NOT NULL,
+    json          BLOB NOT NULL
 ) STRICT;

@@ -8,11 +8,11 @@
 #include <sqlite3.h>
 
 #define POSREF_DB_APPLICATION 1886352230 /* as in schema/vectors.sql; a test compares */
-#define POSREF_DB_SCHEMA 2
+#define POSREF_DB_SCHEMA 3
 
 struct posref_db {
     sqlite3 *sqlite;
-    sqlite3_stmt *tensors, *document, *one, *retired; /* prepared on first use */
+    sqlite3_stmt *tensors, *document[2], *one, *retired; /* prepared on first use; [answers] */
     char tail[64];                          /* of its path, for messages */
 };
 

@@ -117,7 +117,8 @@ void posref_db_close(struct posref_db *db)
     if (!db)
         return;
     sqlite3_finalize(db->tensors);
-    sqlite3_finalize(db->document);
+    sqlite3_finalize(db->document[0]);
+    sqlite3_finalize(db->document[1]);
     sqlite3_finalize(db->one);
     sqlite3_finalize(db->retired);
     sqlite3_close(db->sqlite);

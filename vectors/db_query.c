@@ -155,24 +155,24 @@ enum posref_status posref_db_json(struct posref_db *db, const char *id, bool ans
                                   const char **json, size_t *length, char sha256[65], bool *found,
                                   struct posref_error *err)
 {
-    enum posref_status status = posref_db_prepare(
-        db, &db->document,
-        "SELECT d.json, d.sha256 FROM vector v JOIN document d ON d.vector = v.n "
-        "WHERE v.id = ? AND d.answers = ?",
-        err);
+    static const char *const sql[] = {
+        "SELECT substr(d.json, 1, d.prompt_bytes) || '}' || char(10), d.prompt_sha256 "
+        "FROM vector v JOIN document d ON d.vector = v.n WHERE v.id = ?",
+        "SELECT d.json, d.sha256 FROM vector v JOIN document d ON d.vector = v.n WHERE v.id = ?"};
+    sqlite3_stmt **document = &db->document[answers];
+    enum posref_status status = posref_db_prepare(db, document, sql[answers], err);
     if (status != POSREF_OK)
         return status;
     /* The statement stays on its row: that is what lends the bytes. */
-    sqlite3_bind_text(db->document, 1, id, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_int(db->document, 2, answers);
-    int code = sqlite3_step(db->document);
+    sqlite3_bind_text(*document, 1, id, -1, SQLITE_TRANSIENT);
+    int code = sqlite3_step(*document);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return posref_db_fail(db, err);
     *found = code == SQLITE_ROW;
     if (*found) {
-        *json = sqlite3_column_blob(db->document, 0);
-        *length = (size_t)sqlite3_column_bytes(db->document, 0);
-        snprintf(sha256, 65, "%s", (const char *)sqlite3_column_text(db->document, 1));
+        *json = sqlite3_column_blob(*document, 0);
+        *length = (size_t)sqlite3_column_bytes(*document, 0);
+        snprintf(sha256, 65, "%s", (const char *)sqlite3_column_text(*document, 1));
     }
     return POSREF_OK;
 }

@@ -16,7 +16,7 @@ static const char *const inserts[N_INSERTS] = {
     [INSERT_VECTOR] = "INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [INSERT_ATTRIBUTE] = "INSERT INTO attribute VALUES (?, ?, ?)",
     [INSERT_TENSOR] = "INSERT INTO tensor VALUES (?, ?, ?, ?, ?, ?, ?)",
-    [INSERT_DOCUMENT] = "INSERT INTO document VALUES (?, ?, ?, ?)",
+    [INSERT_DOCUMENT] = "INSERT INTO document VALUES (?, ?, ?, ?, ?)",
     [INSERT_SUITE] = "INSERT INTO suite VALUES (?, ?, ?, ?, ?)",
     [INSERT_RETIRED] = "INSERT INTO retired SELECT ?, v.id FROM vector v WHERE v.id = ?",
 };
@@ -126,14 +126,14 @@ static bool add_tensor(struct posref_writer *writer, int output, int place,
     return good;
 }
 
-static bool add_document(struct posref_writer *writer, const struct posref_made *made, int answers)
+static bool add_document(struct posref_writer *writer, const struct posref_made *made)
 {
     sqlite3_stmt *insert = writer->insert[INSERT_DOCUMENT];
     sqlite3_bind_int64(insert, 1, writer->n);
-    sqlite3_bind_int(insert, 2, answers);
-    bind_text(insert, 3, made->document_sha256[answers]);
-    sqlite3_bind_blob64(insert, 4, made->document[answers].data, made->document[answers].length,
-                        SQLITE_STATIC);
+    bind_text(insert, 2, made->document_sha256);
+    bind_text(insert, 3, made->prompt_sha256);
+    sqlite3_bind_int64(insert, 4, (sqlite3_int64)made->prompt_bytes);
+    sqlite3_bind_blob64(insert, 5, made->document.data, made->document.length, SQLITE_STATIC);
     return run(insert);
 }
 
@@ -155,8 +155,7 @@ enum posref_status posref_writer_add(struct posref_writer *writer, const struct 
     for (int output = 0; output < 2; output++)
         for (int i = 0; good && i < sets[output]->n; i++)
             good = add_tensor(writer, output, i, &sets[output]->item[i]);
-    for (int answers = 0; good && answers < 2; answers++)
-        good = add_document(writer, made, answers);
+    good = good && add_document(writer, made);
     return good ? POSREF_OK : fail(writer, err);
 }
 

@@ -50,6 +50,24 @@ static enum posref_status recall(struct memory *memory, const struct posref_case
     return status;
 }
 
+/* The JSON with answers, and what makes the prompt of it; false: no memory. */
+static bool add_documents(struct posref_made *made, const struct posref_vector *vector)
+{
+    struct posref_buffer *document = &made->document;
+    document->length = 0;
+    posref_vector_json(document, vector, false, POSREF_NUMBERS_DECIMAL);
+    if (document->failed)
+        return false;
+    made->prompt_bytes = document->length - strlen("}\n");
+    posref_sha256_hex(made->prompt_sha256, document->data, document->length);
+    document->length = 0;
+    posref_vector_json(document, vector, true, POSREF_NUMBERS_DECIMAL);
+    if (document->failed)
+        return false;
+    posref_sha256_hex(made->document_sha256, document->data, document->length);
+    return true;
+}
+
 static enum posref_status make_one(struct posref_made *made, struct memory *memory,
                                    const struct posref_case_list *list,
                                    const struct posref_case *item, struct posref_error *err)
@@ -70,13 +88,7 @@ static enum posref_status make_one(struct posref_made *made, struct memory *memo
     posref_canonical_text(&made->canonical, vector);
     bool failed = made->canonical.failed;
     posref_sha256_hex(made->sha256, made->canonical.data, made->canonical.length);
-    for (int answers = 0; answers < 2; answers++) {
-        struct posref_buffer *document = &made->document[answers];
-        document->length = 0;
-        posref_vector_json(document, vector, answers, POSREF_NUMBERS_DECIMAL);
-        failed = failed || document->failed;
-        posref_sha256_hex(made->document_sha256[answers], document->data, document->length);
-    }
+    failed = failed || !add_documents(made, vector);
     made->summary.length = 0;
     posref_vector_summary_json(&made->summary, vector);
     failed = failed || made->summary.failed;
@@ -159,8 +171,7 @@ static struct line *line_new(const struct posref_case_list *list)
         made->heap = posref_heap_new(0);
         posref_buffer_init(&made->canonical, MAX_DOCUMENT_BYTES);
         posref_buffer_init(&made->summary, MAX_DOCUMENT_BYTES);
-        posref_buffer_init(&made->document[0], MAX_DOCUMENT_BYTES);
-        posref_buffer_init(&made->document[1], MAX_DOCUMENT_BYTES);
+        posref_buffer_init(&made->document, MAX_DOCUMENT_BYTES);
         if (!made->heap)
             line->status = posref_fail(&line->err, POSREF_NO_MEMORY, "", "no memory");
     }
@@ -174,8 +185,7 @@ static void line_free(struct line *line)
         posref_heap_free(made->heap);
         posref_buffer_clear(&made->canonical);
         posref_buffer_clear(&made->summary);
-        posref_buffer_clear(&made->document[0]);
-        posref_buffer_clear(&made->document[1]);
+        posref_buffer_clear(&made->document);
     }
     pthread_cond_destroy(&line->moved);
     pthread_mutex_destroy(&line->mutex);

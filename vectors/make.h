@@ -10,8 +10,10 @@ struct posref_made {
     const struct posref_case *item;
     struct posref_vector vector;
     char sha256[65];                 /* of the canonical text */
-    struct posref_buffer document[2]; /* [answers] */
-    char document_sha256[2][65];
+    struct posref_buffer document;   /* the JSON with answers */
+    char document_sha256[65];
+    size_t prompt_bytes;             /* of these, before the outputs; "}" and a newline follow */
+    char prompt_sha256[65];          /* of that */
     struct posref_buffer summary;
     struct posref_heap *heap;
     struct posref_buffer canonical;

@@ -57,8 +57,9 @@ struct oracle_db *oracle_db_open(const char *path, const char *suite, const char
     db->vector = prepare(db, "SELECT id, op, spec FROM vector WHERE n = ?1");
     db->tensors = prepare(db, "SELECT output, name, dtype, shape, data FROM tensor "
                               "WHERE vector = ?1 ORDER BY output, place");
-    db->answer = prepare(db, "SELECT json FROM document WHERE vector = ?1 AND answers = 1");
-    db->prompt = prepare(db, "SELECT json FROM document WHERE vector = ?1 AND answers = 0");
+    db->answer = prepare(db, "SELECT json FROM document WHERE vector = ?1");
+    db->prompt = prepare(db, "SELECT substr(json, 1, prompt_bytes) || '}' || char(10) "
+                             "FROM document WHERE vector = ?1");
     if (!db->vector || !db->tensors || !db->answer || !db->prompt || !list_vectors(db, suite, id)) {
         snprintf(error, 256, "%s: no posref database, or no such suite or vector", path);
         oracle_db_close(db);
