@@ -20,4 +20,13 @@ posref_check_outputs(struct posref_buffer *out, const struct posref_vector *vect
                      enum posref_grade gate, const struct posref_arena *arena,
                      struct posref_error *err);
 
+/* The vector that a request and saved outputs make: its golden outputs are evaluated, of the op
+ * that is given, else of the one that has outputs of these names. The spec is completed. BAD_INPUT
+ * names the output that no op, or the key that several ops, would have. */
+POSREF_MUST_USE enum posref_status posref_check_vector(struct posref_vector *out,
+                                                       const struct posref_request *request,
+                                                       const struct posref_tensors *outputs,
+                                                       const struct posref_arena *arena,
+                                                       struct posref_error *err);
+
 #endif

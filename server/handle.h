@@ -14,6 +14,10 @@ void posref_refuse_field(const struct posref_call *call, struct posref_reply *re
  * anything else is an error: false, with the reply made. */
 bool posref_check_digest(const struct posref_call *call, struct posref_reply *reply);
 
+/* Whether the largest tensor of a request's evaluation stays within the limit; false, with the
+ * reply made: no. */
+bool posref_check_size(const struct posref_request *request, struct posref_reply *reply);
+
 /* "suites": [...]} and a newline: the end of an object. */
 void posref_add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n);
 

@@ -36,6 +36,17 @@ static double n_elements(const struct posref_request *request)
     return most;
 }
 
+bool posref_check_size(const struct posref_request *request, struct posref_reply *reply)
+{
+    if (n_elements(request) <= MAX_ELEMENTS)
+        return true;
+    posref_reply_fail(reply, POSREF_PROBLEM_TOO_LARGE, "positions",
+                      "positions times dim (heads times queries times keys) may be %d at most "
+                      "here; `posref eval` on your own machine takes more",
+                      MAX_ELEMENTS);
+    return false;
+}
+
 static void refuse(const struct posref_call *call, struct posref_reply *reply,
                    enum posref_status status, const struct posref_error *err)
 {
@@ -49,13 +60,8 @@ static void refuse(const struct posref_call *call, struct posref_reply *reply,
 static void answer(const struct posref_call *call, struct posref_reply *reply,
                    struct posref_request *request, const struct posref_arena *arena)
 {
-    if (n_elements(request) > MAX_ELEMENTS) {
-        posref_reply_fail(reply, POSREF_PROBLEM_TOO_LARGE, "positions",
-                          "positions times dim (heads times queries times keys) may be %d at most "
-                          "here; `posref eval` on your own machine takes more",
-                          MAX_ELEMENTS);
+    if (!posref_check_size(request, reply))
         return;
-    }
     struct posref_error err = {{0}, {0}};
     enum posref_status status = posref_request_answer(&reply->body, request, arena, &err);
     if (status != POSREF_OK && !reply->body.failed)

@@ -65,17 +65,35 @@ static enum posref_status read_gate(enum posref_grade *gate, const char *text,
     return POSREF_OK;
 }
 
-enum posref_status posref_outputs_read(struct posref_outputs *out, const struct posref_call *call,
-                                       const struct posref_arena *arena, struct posref_error *err)
+/* request: NULL, or what takes spec and inputs. */
+static enum posref_status read_all(struct posref_outputs *out, struct posref_request *request,
+                                   const struct posref_call *call,
+                                   const struct posref_arena *arena, struct posref_error *err)
 {
     const char *dtype = posref_uri_value(call->uri, "dtype");
     const struct posref_http_request *http = call->http;
     enum posref_status status = read_dtype(&out->dtype, dtype, err);
     if (status == POSREF_OK && call->body_form == 0)
-        status = posref_body_json(NULL, &out->tensors, http->body, http->body_length, arena, err);
+        status = posref_body_json(request, &out->tensors, http->body, http->body_length, arena,
+                                  err);
     else if (status == POSREF_OK)
         status = read_document(out, dtype != NULL, http, arena, err);
     if (status == POSREF_OK)
         status = read_gate(&out->gate, posref_uri_value(call->uri, "min_grade"), out->dtype, err);
     return status;
+}
+
+enum posref_status posref_outputs_read(struct posref_outputs *out, const struct posref_call *call,
+                                       const struct posref_arena *arena, struct posref_error *err)
+{
+    return read_all(out, NULL, call, arena, err);
+}
+
+enum posref_status posref_outputs_read_request(struct posref_outputs *out,
+                                               struct posref_request *request,
+                                               const struct posref_call *call,
+                                               const struct posref_arena *arena,
+                                               struct posref_error *err)
+{
+    return read_all(out, request, call, arena, err);
 }

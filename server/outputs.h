@@ -21,4 +21,11 @@ POSREF_MUST_USE enum posref_status posref_outputs_read(struct posref_outputs *ou
                                                        const struct posref_arena *arena,
                                                        struct posref_error *err);
 
+/* The same of {"spec", "op", "inputs", "outputs"}, JSON only. */
+POSREF_MUST_USE enum posref_status posref_outputs_read_request(struct posref_outputs *out,
+                                                               struct posref_request *request,
+                                                               const struct posref_call *call,
+                                                               const struct posref_arena *arena,
+                                                               struct posref_error *err);
+
 #endif

@@ -13,6 +13,7 @@ static const char *const root[] = {"text/plain", "text/html", NULL};
 static const char *const web[] = {"text/javascript", "text/css", "image/svg+xml", NULL};
 static const char *const numbers_param[] = {"numbers", NULL};
 static const char *const diff_params[] = {"a", "b", NULL};
+static const char *const explain_params[] = {"dtype", "min_grade", NULL};
 static const char *const check_params[] = {"dtype", "min_grade", "digest", NULL};
 static const char *const page_params[] = {"suite", "limit", "after", "digest", NULL};
 static const char *const vector_params[] = {"answers", "numbers", "digest", NULL};
@@ -37,6 +38,8 @@ const struct posref_route posref_routes[] = {
      .handle = posref_handle_diff},
     {.path = "/v1/eval", .method = POSREF_METHOD_GET, .params = numbers_param,
      .keys = POSREF_KEYS_EVAL, .produces = json, .handle = posref_handle_eval_get},
+    {.path = "/v1/explain", .method = POSREF_METHOD_POST, .params = explain_params,
+     .produces = json, .consumes = json, .handle = posref_handle_explain},
     {.path = "/v1/eval", .method = POSREF_METHOD_POST, .params = numbers_param, .produces = json,
      .consumes = json, .handle = posref_handle_eval_post},
     {.path = "/v1/faults", .method = POSREF_METHOD_GET, .produces = json,

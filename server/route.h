@@ -89,6 +89,7 @@ posref_handler posref_handle_eval_get;
 posref_handler posref_handle_eval_post;
 posref_handler posref_handle_diff;
 posref_handler posref_handle_check;
+posref_handler posref_handle_explain;
 posref_handler posref_handle_database;
 posref_handler posref_handle_database_file;
 posref_handler posref_handle_faults;

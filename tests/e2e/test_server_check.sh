@@ -111,6 +111,41 @@ BODIES
     refused "$path" 413 '' -H "Content-Type: $json" --data-binary "@$dir/outputs"
 }
 
+# ---- explain -----------------------------------------------------------------------------------
+
+explains() {
+    local id=$1
+    get "/v1/vectors/$id"
+    jq -c '{spec: (.spec + {pairing: "interleaved"}), inputs, outputs}' "$dir/body" >"$dir/request"
+    send /v1/explain request $json
+    check 'explain: status' "$status" 200
+    says '.verdict == "fail" and .op == "rotate" and .spec.pairing == "interleaved"'
+    says '.explanations[0].spec.pairing == "half"'
+    jq -c '{spec, inputs, outputs}' "$dir/body" >"$dir/request" # the answer is no request
+    send /v1/explain request $json
+    check 'explain: outputs missing' "$status" 400
+    get "/v1/vectors/$id"
+    jq -c '{spec, inputs, outputs}' "$dir/body" >"$dir/request"
+    send '/v1/explain?dtype=f32' request $json
+    says '.verdict == "pass" and .dtype == "f32" and .explanations == []'
+    printf '{"spec": {"dim": 4}, "outputs": {"inv_freq": [1, 0.01]}}' >"$dir/request"
+    send /v1/explain request $json
+    says '.verdict == "pass" and .op == "frequencies"'
+    printf '{"spec": {"dim": 4}, "outputs": {"bias": [1, 0.01]}}' >"$dir/request"
+    send /v1/explain request $json
+    check 'no such output' "$status $(member param)" '400 bias'
+    printf '{"spec": {"dim": 5}, "outputs": {"y": [1]}}' >"$dir/request"
+    send /v1/explain request $json
+    check 'a wrong spec' "$status $(member param)" '400 dim'
+    printf '{"spec": {"dim": 4}, "outputs": {}}' >"$dir/request"
+    send /v1/explain request $json
+    check 'no outputs' "$status $(member param)" '400 outputs'
+    printf '{"spec": {"dim": 4096}, "inputs": {"positions": "0..999"}, "outputs": {"cos": [1]}}' \
+        >"$dir/request"
+    send /v1/explain request $json
+    check 'too much' "$status" 413
+}
+
 # ---- diff --------------------------------------------------------------------------------------
 
 diffs() {
@@ -247,6 +282,7 @@ for one in alibi sinusoidal rope/interleaved; do
 done
 wrong_pairing "$id"
 bad_outputs "$id"
+explains "$id"
 diffs
 numbers "$id"
 whole_database
