@@ -28,7 +28,7 @@ start() {
     ${SERVE_WRAP:-} "$posref" serve --listen 127.0.0.1:0 "$@" 2>"$dir/log" &
     pid=$!
     local i
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 900; i++)); do
         if grep -qs 'listening on' "$dir/log"; then break; fi
         if ! kill -0 "$pid" 2>/dev/null; then break; fi
         sleep 0.1
