@@ -107,6 +107,23 @@ enum posref_status posref_attention_read_positions(struct posref_attention *a,
                ? read_side(&a->k_positions, a, "k_positions", "k", a->n_k, n_axes) : status;
 }
 
+static enum posref_status check_whole(const struct posref_attention *a,
+                                      const struct posref_positions *positions, const char *name)
+{
+    for (int64_t n = 0; n < positions->n; n++)
+        if (positions->value[n] != floor(positions->value[n]))
+            return posref_fail(a->job->err, POSREF_BAD_INPUT, name,
+                               "element %lld is %.17g; distances must be whole", (long long)n,
+                               positions->value[n]);
+    return POSREF_OK;
+}
+
+enum posref_status posref_attention_whole_positions(const struct posref_attention *a)
+{
+    enum posref_status status = check_whole(a, &a->q_positions, "q_positions");
+    return status == POSREF_OK ? check_whole(a, &a->k_positions, "k_positions") : status;
+}
+
 static enum posref_status read_mask(struct posref_attention *a)
 {
     const int64_t shape[] = {a->n_q, a->n_k};

@@ -104,6 +104,9 @@ void posref_attention_offset(struct posref_ball *out, const struct posref_attent
 /* Reads and checks the inputs of the two ops, and begins the hook. */
 POSREF_MUST_USE enum posref_status posref_attention_open(struct posref_attention *a,
                                                          struct posref_job *job);
+/* Fails unless positions are whole numbers. */
+POSREF_MUST_USE enum posref_status
+posref_attention_whole_positions(const struct posref_attention *a);
 /* Whether query i sees key j: neither masked nor, if causal, after it. */
 bool posref_attention_sees(const struct posref_attention *a, int64_t i, int64_t j);
 

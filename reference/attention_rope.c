@@ -7,8 +7,8 @@
  * difference first is what makes equal positions exact: cos 0 = 1, and no sine and cosine squared
  * have to add up to it. (That the same follows from rotated vectors is a test of its own.)
  *
- * Tables that are mismatched (two frequencies in one pair) are no rotation: there the four products of
- * sines and cosines of both positions are formed.
+ * Tables that are mismatched (two frequencies in one pair) are no rotation: there the four products
+ * of sines and cosines of both positions are formed.
  *
  * The double-double of turn.h encloses cosines well enough for nearly every score; what it leaves
  * open goes through balls. */

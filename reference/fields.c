@@ -31,6 +31,8 @@ static const char *const schemes[] = {
     "learned",
     "none",
     "fourier",
+    "shaw",
+    "transformer_xl",
     NULL,
 };
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
@@ -52,6 +54,8 @@ static const char *const interpolations[] = {"linear", "cubic", NULL};
 static const char *const x_scales[] = {"one", "sqrt_dim", NULL};
 static const char *const forms[] = {"distance", "row", "symmetric", NULL};
 
+static const char *const embedding_types[] = {"shaw", "relative_key", "relative_key_query", NULL};
+static const char *const relative_keys[] = {"sinusoid", "learned", "zero_padded", NULL};
 static const char *const aligns[] = {"bottom_right", "top_left", "position", NULL};
 static const char *const scale_sources[] = {"dim", "mla", NULL};
 static const char *const temperatures[] = {"none", "llama4", "ministral", "llama_cpp", "logn",
@@ -208,6 +212,22 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_FORM] = CHOICE("form", form, forms, "distance",
                                  "bias of query position i and key position j, slope m: distance "
                                  "-m (i - j), row m j, symmetric -m |i - j|"),
+    [POSREF_FIELD_MAX_RELATIVE_POSITION] =
+        INT("max_relative_position", max_relative_position, 1, 65535, "tokens", NULL,
+            "k: the table has 2 k + 1 rows; required"),
+    [POSREF_FIELD_POSITION_EMBEDDING_TYPE] =
+        CHOICE("position_embedding_type", position_embedding_type, embedding_types, "shaw",
+               "row clip(j - i, -k, k) + k for keys and values (shaw), or i - j + k for keys alone "
+               "(relative_key), for keys and queries (relative_key_query)"),
+    [POSREF_FIELD_RELATIVE_KEYS] =
+        CHOICE("relative_keys", relative_keys, relative_keys, "sinusoid",
+               "R of a distance: projected sinusoids, or learned rows of which the farthest is "
+               "repeated (learned) or followed by zeros (zero_padded)"),
+    [POSREF_FIELD_MODEL_DIM] = INT("model_dim", model_dim, 2, POSREF_MAX_DIM, "channels", NULL,
+                                   "width of the sinusoids, even; required by "
+                                   "relative_keys=sinusoid"),
+    [POSREF_FIELD_CLAMP_LEN] = INT("clamp_len", clamp_len, 1, 2147483647, "tokens", NULL,
+                                   "distances are clamped to it; default: not at all"),
     [POSREF_FIELD_CAUSAL] = {.name = "causal", .type = POSREF_TYPE_BOOL, .offset = AT(causal),
                              .unit = "", .default_text = "false",
                              .meaning = "keys after the query are not seen"},

@@ -16,6 +16,10 @@ static const struct posref_input_def inputs[] = {
     {"logits", "scaled scores before the bias, for weights", false},
     {"q", "queries of scores and attention, [n_q, dim] or [n_q, heads, dim]", false},
     {"k", "keys, the same with n_k rows; fewer heads are shared by groups of query heads", false},
+    {"key_weights", "learned vectors of distances for keys; or their projection", false},
+    {"value_weights", "learned vectors of distances for values", false},
+    {"u", "in place of the query against keys, [dim] or [heads, dim]", false},
+    {"v_bias", "in place of the query against relative keys, [dim] or [heads, dim]", false},
     {"v", "values of attention, [n_k, dim_v] or [n_k, heads, dim_v]", false},
 };
 

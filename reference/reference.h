@@ -64,6 +64,8 @@ enum posref_scheme {
     POSREF_SCHEME_LEARNED,
     POSREF_SCHEME_NONE,
     POSREF_SCHEME_FOURIER,
+    POSREF_SCHEME_SHAW,
+    POSREF_SCHEME_TRANSFORMER_XL,
     POSREF_N_SCHEMES
 };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
@@ -85,6 +87,10 @@ enum posref_x_scale { POSREF_X_SCALE_ONE, POSREF_X_SCALE_SQRT_DIM };
 enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
 enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
 
+enum posref_embedding_type { POSREF_EMBEDDING_SHAW, POSREF_EMBEDDING_RELATIVE_KEY,
+                             POSREF_EMBEDDING_RELATIVE_KEY_QUERY };
+enum posref_relative_keys { POSREF_RELATIVE_SINUSOID, POSREF_RELATIVE_LEARNED,
+                            POSREF_RELATIVE_ZERO_PADDED };
 enum posref_causal_align { POSREF_ALIGN_BOTTOM_RIGHT, POSREF_ALIGN_TOP_LEFT,
                            POSREF_ALIGN_POSITION };
 enum posref_scale_from { POSREF_SCALE_FROM_DIM, POSREF_SCALE_FROM_MLA };
@@ -143,6 +149,11 @@ enum posref_field {
     POSREF_FIELD_NUM_HEADS,
     POSREF_FIELD_ALIBI_BIAS_MAX,
     POSREF_FIELD_FORM,
+    POSREF_FIELD_MAX_RELATIVE_POSITION,
+    POSREF_FIELD_POSITION_EMBEDDING_TYPE,
+    POSREF_FIELD_RELATIVE_KEYS,
+    POSREF_FIELD_MODEL_DIM,
+    POSREF_FIELD_CLAMP_LEN,
     POSREF_FIELD_CAUSAL, /* from here to TEMPERATURE_OFFSET: every scheme that has scores */
     POSREF_FIELD_CAUSAL_ALIGN,
     POSREF_FIELD_SOFTMAX_SCALE,
@@ -219,6 +230,11 @@ struct posref_spec {
     int num_heads;
     double alibi_bias_max;
     int form;
+    int max_relative_position;
+    int position_embedding_type;
+    int relative_keys;
+    int model_dim;
+    int clamp_len;
     bool causal;
     int causal_align;
     double softmax_scale;

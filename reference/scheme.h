@@ -68,6 +68,8 @@ extern const struct posref_scheme_def posref_timestep;
 extern const struct posref_scheme_def posref_learned;
 extern const struct posref_scheme_def posref_none;
 extern const struct posref_scheme_def posref_fourier;
+extern const struct posref_scheme_def posref_shaw;
+extern const struct posref_scheme_def posref_transformer_xl;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

@@ -12,6 +12,8 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_LEARNED] = &posref_learned,
     [POSREF_SCHEME_NONE] = &posref_none,
     [POSREF_SCHEME_FOURIER] = &posref_fourier,
+    [POSREF_SCHEME_SHAW] = &posref_shaw,
+    [POSREF_SCHEME_TRANSFORMER_XL] = &posref_transformer_xl,
 };
 
 static const char *const ops[POSREF_N_OPS] = {

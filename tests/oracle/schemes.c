@@ -9,6 +9,8 @@ extern const struct oracle_scheme oracle_timestep;
 extern const struct oracle_scheme oracle_learned;
 extern const struct oracle_scheme oracle_none;
 extern const struct oracle_scheme oracle_fourier;
+extern const struct oracle_scheme oracle_shaw;
+extern const struct oracle_scheme oracle_transformer_xl;
 
 const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_rope,
@@ -18,5 +20,7 @@ const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_learned,
     &oracle_none,
     &oracle_fourier,
+    &oracle_shaw,
+    &oracle_transformer_xl,
     NULL,
 };
