@@ -195,13 +195,15 @@ static enum posref_status set_dynamic(struct resolve *r, struct resolve_layer *l
 static enum posref_status set_scaling(struct resolve *r, struct resolve_layer *layer,
                                       const struct resolve_rope *rope)
 {
+    bool proportional = strcmp(rope->kind, "proportional") == 0; /* that is where pairs lie */
     const char *name = strcmp(rope->kind, "default") == 0 ? "none" : rope->kind;
+    if (proportional)
+        name = rope->has_factor ? "linear" : "none";
     bool known = resolve_set(&layer->spec, "scaling", name);
     if (strcmp(name, "dynamic") == 0 && rope->has_alpha)
         known = true;
     if (!known) {
-        bool planned = strcmp(name, "longrope") == 0 || strcmp(name, "dynamic") == 0 ||
-                       strcmp(name, "proportional") == 0;
+        bool planned = strcmp(name, "longrope") == 0 || strcmp(name, "dynamic") == 0;
         if (!planned)
             return posref_fail(r->err, POSREF_BAD_INPUT, "rope_type", "'%.40s' is no scaling that "
                                "is known", name);
@@ -220,11 +222,10 @@ static enum posref_status set_scaling(struct resolve *r, struct resolve_layer *l
         return set_longrope(r, layer, rope);
     if (strcmp(name, "dynamic") == 0)
         return set_dynamic(r, layer, rope);
-    if (strcmp(name, "proportional") == 0)
-        return POSREF_OK;
     if (strcmp(name, "none") != 0)
         return posref_fail(r->err, POSREF_BAD_INPUT, "rope_type", "'%.40s' is not read", name);
-    ignored(r, layer, rope, rope->has_factor, "factor");
+    if (!proportional)
+        ignored(r, layer, rope, rope->has_factor, "factor");
     ignored(r, layer, rope, rope->has_attention_factor, "attention_factor");
     return POSREF_OK;
 }
@@ -249,8 +250,6 @@ static enum posref_status set_width(struct resolve *r, struct resolve_model *m,
     if (proportional) {
         bool ok = resolve_set(&layer->spec, "partial", "proportional") &&
                   resolve_set_number(&layer->spec, "partial_rotary_factor", rope->partial);
-        if (rope->has_factor)
-            ok = ok && resolve_set_number(&layer->spec, "factor", rope->factor);
         if (!ok) {
             resolve_say(r, layer, "missing", "rope_type",
                         "this build of posref has no proportional rotation");

@@ -8,16 +8,18 @@
 succeeds models
 cp "$work/out" "$work/list"
 while IFS=$'\t' read -r name status spec; do
+    what=positions=0..2
+    [[ $spec != scheme=rope* ]] || what=op=frequencies # positions may have several axes
     if [ "$status" = verified ]; then
-        succeeds eval "model=$name" op=all positions=0..2
+        succeeds eval "model=$name" "$what"
     else
-        refuses "$name: nobody verified" eval "model=$name" positions=0..2
-        succeeds eval "model=$name" allow_unverified=1 positions=0..2
+        refuses "$name: nobody verified" eval "model=$name" "$what"
+        succeeds eval "model=$name" allow_unverified=1 "$what"
     fi
     cp "$work/out" "$work/by_name"
     # The spec of the list says the same as the name.
     # shellcheck disable=SC2086
-    succeeds eval $spec positions=0..2
+    succeeds eval $spec "$what"
     same "$(jq -c '[.spec, .outputs]' "$work/by_name")" "$(jq -c '[.spec, .outputs]' "$work/out")" \
         "$name"
 done <"$work/list"

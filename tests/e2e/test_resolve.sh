@@ -209,7 +209,8 @@ config '{"model_type": "internlm2", "rope_theta": 1e6, "max_position_embeddings"
 noted runtime rope_type 'vllm fixes the base once'
 config '{"model_type": "qwen2_vl", "rope_theta": 1e6, "rope_scaling": {"type": "mrope",
     "rope_type": "default", "mrope_section": [16, 24, 24]}, '"$size"'}'
-spec 0 scaling=none base=1000000
+spec 0 scaling=none base=1000000 mrope_interleaved=false
+says '.layers[0].spec.mrope_section == [16, 24, 24]'
 noted contradiction rope_type 'Hugging Face takes rope_type'
 noted runtime type 'mlx reads type before'
 config '{"model_type": "qwen2", "rope_theta": 1e6, "rope_scaling": {"type": "linear",
@@ -273,6 +274,8 @@ config '{"model_type": "gemma4_text", "head_dim": 256, "global_head_dim": 512,
     "rope_parameters": {"full_attention": {"rope_type": "proportional",
     "partial_rotary_factor": 0.25, "rope_theta": 1e6},
     "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}, '"$types, $size"'}'
+spec 0 dim=512 partial=proportional partial_rotary_factor=0.25 scaling=none
+says '.layers[0].inv_freq | length == 256 and .[63] > 0 and .[64] == 0'
 spec 1 dim=256 base=10000
 
 # ---- families that do not rotate ----

@@ -1,6 +1,6 @@
 # libFuzzer runs of the file readers and of the exec protocol, as in fuzz.mk:
 # make fuzz-gguf FUZZ_SECONDS=600
-FUZZ_READERS = safetensors gguf exec
+FUZZ_READERS = safetensors gguf exec resolve
 FUZZ_READER_TARGETS = $(FUZZ_READERS:%=fuzz-%)
 
 fuzz: $(FUZZ_READER_TARGETS)

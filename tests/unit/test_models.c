@@ -42,8 +42,12 @@ static void check_layers(const struct posref_model *model, const struct posref_m
     ck_assert_msg(posref_spec_complete(&spec, &err) == POSREF_OK, "%s/%s: %s: %s", model->name,
                   layers->name, err.key, err.text);
     check_spelt_out(model, layers);
-    in.item[in.n++] = (struct posref_tensor){"positions", POSREF_F64, 1, {3}, position};
-    ck_assert_msg(posref_eval(&out, &spec, POSREF_OP_ALL, &in, &arena, &err) == POSREF_OK,
+    /* Rope by its frequencies: positions of several axes have another shape. */
+    bool rope = spec.scheme == POSREF_SCHEME_ROPE;
+    if (!rope)
+        in.item[in.n++] = (struct posref_tensor){"positions", POSREF_F64, 1, {3}, position};
+    const enum posref_op op = rope ? POSREF_OP_FREQUENCIES : POSREF_OP_ALL;
+    ck_assert_msg(posref_eval(&out, &spec, op, &in, &arena, &err) == POSREF_OK,
                   "%s/%s: %s: %s", model->name, layers->name, err.key, err.text);
     ck_assert_int_gt(out.n, 0);
     bool rotates = posref_field_applies(&spec, POSREF_FIELD_PAIRING);
