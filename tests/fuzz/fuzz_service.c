@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     static const char *const methods[] = {"GET", "POST", "HEAD", "OPTIONS"};
     static const char *const accepts[] = {NULL, "text/html", "*/*;q=0.1, text/plain;q=0", ""};
-    static const char *const types[] = {"application/json", NULL, "application/json ; a=b", "x"};
+    static const char *const types[] = {"application/json", NULL, "application/json ; a=b",
+                                        "application/vnd.safetensors"};
     uint8_t switches = data[0];
     const uint8_t *end = memchr(data + 1, '\n', size - 1);
     size_t length = end ? (size_t)(end - data - 1) : size - 1;
