@@ -219,7 +219,6 @@ START_TEST(divisors_of_llama3)
         ck_assert_msg(answer != NULL, "%s: %s", err.key, err.text);
         json_t *layers = json_object_get(answer, "layers");
         json_t *spec = json_object_get(json_array_get(layers, 0), "spec");
-        json_t *spec = json_object_get(json_array_get(layers, 0), "spec");
         const char *scaling = json_string_value(json_object_get(spec, "scaling"));
         ck_assert_int_eq(scaling && strcmp(scaling, "llama3") == 0, !changed);
         ck_assert(noted(answer, 0, "rope_freqs.weight"));
