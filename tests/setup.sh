@@ -39,6 +39,7 @@ test        musl-tools          command     musl-gcc
 test        g++                 command     g++
 test        python3             command     python3
 test        chromium            command     chromium
+test        nginx-light         command     nginx
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
 bench       nginx-light         command     nginx

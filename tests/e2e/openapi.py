@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exercises every operation of a running service from its own OpenAPI document.
-
+# Exercises every operation of a running service from its own OpenAPI document.
+"""
     openapi.py URL
 
 Each operation is asked with a valid request, with every parameter it documents, and in every way
