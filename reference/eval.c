@@ -61,8 +61,12 @@ static enum posref_status eval(struct posref_tensors *out, const struct posref_s
     enum posref_status status = check_inputs(scheme, in, err);
     if (status != POSREF_OK)
         return status;
+    struct posref_spec settled = *spec;
+    status = posref_spec_settle(&settled, in, err);
+    if (status != POSREF_OK)
+        return status;
     struct posref_tensors result = {.n = 0};
-    struct posref_job job = {.spec = spec, .plan = plan, .op = op, .in = in, .out = &result,
+    struct posref_job job = {.spec = &settled, .plan = plan, .op = op, .in = in, .out = &result,
                              .arena = arena, .err = err};
     status = told(run(&job, scheme), scheme, err);
     if (status == POSREF_OK)
@@ -92,8 +96,8 @@ enum posref_status posref_prepare(struct posref_prepared **out, const struct pos
         return POSREF_NO_MEMORY;
     *prepared = (struct posref_prepared){.spec = *spec};
     job.spec = &prepared->spec;
-    enum posref_status status = POSREF_OK;
-    if (scheme->prepare)
+    enum posref_status status = posref_spec_settle(&prepared->spec, NULL, err);
+    if (status == POSREF_OK && scheme->prepare)
         status = told(scheme->prepare(&prepared->plan, &job), scheme, err);
     if (status == POSREF_OK)
         *out = prepared;

@@ -39,7 +39,11 @@ static const char *const partials[] = {"leading", "trailing", "proportional", NU
 static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half", "mismatched",
                                        NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
-static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", NULL};
+static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3", "dynamic",
+                                       "longrope", "proportional", "ntk_by_parts", "ntk_fixed",
+                                       "ntk_mixed", "dynamic_constant", "dynamic_alpha",
+                                       "dynamic_linear", NULL};
+static const char *const magnitudes[] = {"su", "yarn", NULL};
 static const char *const ladders[] = {"independent", "shared", "split", "log_linspace", NULL};
 static const char *const axes_orders[] = {"axis", "frequency", NULL};
 static const char *const spans[] = {"axis", "head", NULL};
@@ -124,10 +128,18 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_SCALING] = CHOICE("scaling", scaling, scalings, "none",
                                     "how frequencies change for long context"),
     [POSREF_FIELD_FACTOR] = REAL("factor", factor, 1e-6, false, 1e6, "", NULL,
-                                 "context extension factor; required by every scaling"),
+                                 "context extension factor; required where a scaling divides by it"),
+    [POSREF_FIELD_ALPHA] = REAL("alpha", alpha, 1e-6, false, 1e6, "", NULL,
+                                "another name of factor for ntk (Hunyuan's constant alpha)"),
     [POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS] =
         REAL("original_max_position_embeddings", original_max_position_embeddings, 1, false,
              2147483648.0, "tokens", NULL, "context length before scaling; required"),
+    [POSREF_FIELD_SEQ_LEN] = REAL("seq_len", seq_len, 1, false, 2147483648.0, "tokens", NULL,
+                                  "length of the sequence at hand; default: largest position + 1"),
+    [POSREF_FIELD_SEQ_LEN_HISTORY] =
+        LIST("seq_len_history", seq_len_history, POSREF_TYPE_REALS, 1, 2147483648.0, "tokens",
+             "lengths of the calls before this one, first to last: Hugging Face keeps the largest "
+             "until a call is shorter than original_max_position_embeddings; default: no call"),
     [POSREF_FIELD_BETA_FAST] = REAL("beta_fast", beta_fast, 1e-6, false, 1e6, "rotations", "32",
                                     "pairs that turn more often in the original context keep "
                                     "their frequency"),
@@ -154,6 +166,26 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                            "rotations", "4",
                                            "pairs that turn more often in the original context "
                                            "keep their frequency"),
+    [POSREF_FIELD_MIXED_B] = REAL("mixed_b", mixed_b, 0, false, 100, "", NULL,
+                                  "exponent of ntk_mixed: frequency i is divided by factor to "
+                                  "the power (2 (i + 1) / rotary_dim)^mixed_b; required"),
+    [POSREF_FIELD_SHORT_FACTOR] =
+        LIST("short_factor", short_factor, POSREF_TYPE_REALS, 1e-6, 1e6, "",
+             "divisors of the frequencies for seq_len up to original_max_position_embeddings; "
+             "rotary_dim / 2 of them; required"),
+    [POSREF_FIELD_LONG_FACTOR] =
+        LIST("long_factor", long_factor, POSREF_TYPE_REALS, 1e-6, 1e6, "",
+             "divisors of the frequencies for larger seq_len; rotary_dim / 2 of them; required"),
+    [POSREF_FIELD_MAGNITUDE] =
+        CHOICE("magnitude", magnitude, magnitudes, "su",
+               "longrope's attention factor for factor > 1: sqrt(1 + ln factor / ln "
+               "original_max_position_embeddings) (su) or 1 + 0.1 ln factor (yarn)"),
+    [POSREF_FIELD_SHORT_MSCALE] = REAL("short_mscale", short_mscale, 1e-6, false, 1e6, "", NULL,
+                                       "replaces longrope's attention factor while short_factor "
+                                       "is in use"),
+    [POSREF_FIELD_LONG_MSCALE] = REAL("long_mscale", long_mscale, 1e-6, false, 1e6, "", NULL,
+                                      "replaces longrope's attention factor while long_factor is "
+                                      "in use"),
     [POSREF_FIELD_ORDER] = CHOICE("order", order, orders, "interleaved",
                                   "channel order: sin, cos, sin, cos, ...; all sin, all cos "
                                   "(concat); all cos, all sin (flipped)"),

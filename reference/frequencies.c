@@ -12,8 +12,7 @@ void posref_frequencies_rope(struct posref_frequencies *out, const struct posref
         .spec = spec,
         .still_from = posref_layout_pairs(spec),
         .unit = spec->angle_unit,
-        .ladder = {.base = spec->base, .num = 2, .den = spec->rotary_dim, .factor = 1,
-                   .factor_num = 0, .factor_den = 1},
+        .ladder = {.base = spec->base, .over = 1, .num = 2, .den = spec->rotary_dim},
         .scaling = posref_scaling_def(spec->scaling),
     };
     if (spec->axes_ladder == POSREF_AXES_LADDER_LOG_LINSPACE) {
@@ -21,9 +20,9 @@ void posref_frequencies_rope(struct posref_frequencies *out, const struct posref
         out->ladder.den = spec->rotary_dim > 2 ? spec->rotary_dim / 2 - 1 : 1;
     }
     if (spec->given[POSREF_FIELD_AXES_NTK]) {
-        out->ladder.factor = spec->axes_ntk.item[0];
-        out->ladder.factor_num = 2;
-        out->ladder.factor_den = spec->rotary_dim - 2;
+        posref_ball_set_double(&out->ladder.stretch, spec->axes_ntk.item[0]);
+        out->ladder.stretch_num = 2;
+        out->ladder.stretch_den = spec->rotary_dim - 2;
     }
     if (out->scaling->ladder)
         out->scaling->ladder(&out->ladder, spec);
@@ -133,11 +132,17 @@ enum posref_status posref_frequencies_walk(struct posref_turn *turns, double *th
     if (!one_turn_inverse(&inverse, POSREF_WALK_BITS))
         return POSREF_INTERNAL;
     enum posref_status status = POSREF_OK;
+    struct posref_ladder steps = of->ladder; /* theta_(i+1) / theta_i = steps_1 */
+    steps.stretch_first = 0;
     if (n > 1)
-        status = posref_ladder_at(&ratio, &of->ladder, 1, POSREF_WALK_BITS);
+        status = posref_ladder_at(&ratio, &steps, 1, POSREF_WALK_BITS);
     for (int i = 0; i < n && status == POSREF_OK; i++) {
-        if (!posref_ladder_exact(&step, &of->ladder, i))
+        if (i == 0)
+            status = posref_ladder_at(&step, &of->ladder, 0, POSREF_WALK_BITS);
+        else if (!posref_ladder_exact(&step, &of->ladder, i))
             posref_ball_mul(&step, &step, &ratio, POSREF_WALK_BITS);
+        if (status != POSREF_OK)
+            break;
         posref_ball_set(&theta, &step);
         to_radians(&theta, of, POSREF_WALK_BITS);
         if (of->still_from > 0 && i >= of->still_from)

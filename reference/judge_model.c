@@ -51,9 +51,10 @@ static void yarn(struct judge_frequency *f, const struct posref_spec *spec, int 
                     (t > 0 && t < 1 ? 3 + 2 * end_error / fabs(hi - lo) : 0);
 }
 
-static void llama3(struct judge_frequency *f, const struct posref_spec *spec)
+/* llama3's bands, and those of the paper's NTK-by-parts. */
+static void rotations(struct judge_frequency *f, const struct posref_spec *spec, double low,
+                      double high)
 {
-    const double low = spec->low_freq_factor, high = spec->high_freq_factor;
     double rotations = spec->original_max_position_embeddings * f->theta / TWO_PI;
     double rotations_error = (f->k + 3) * rotations; /* in u */
     /* Equal factors make a step: a frequency this close to it may fall on either side. */
@@ -70,15 +71,6 @@ static void llama3(struct judge_frequency *f, const struct posref_spec *spec)
         f->k += blend_slope(t, spec->factor) * (3 + rotations_error / (high - low));
 }
 
-/* The base times factor^(r/(r-2)): two roundings more, and the power's own. */
-static void ntk(struct judge_frequency *f, const struct posref_spec *spec, double factor, int i)
-{
-    const double share = 2.0 * i / spec->rotary_dim;
-    double log_base = log(spec->base) + spec->rotary_dim / (spec->rotary_dim - 2.0) * log(factor);
-    plain(f, share * log_base, i);
-    f->k += share * (2 + 2 * fabs(log(factor)));
-}
-
 /* What is counted in turns takes 2 pi or pi / 2, rounded, and a product. */
 static void unit(struct judge_frequency *f, const struct posref_spec *spec)
 {
@@ -86,6 +78,50 @@ static void unit(struct judge_frequency *f, const struct posref_spec *spec)
         return;
     f->theta *= spec->angle_unit == POSREF_ANGLE_UNIT_TURN ? TWO_PI : TWO_PI / 4;
     f->k += 2;
+}
+
+/* The ladder of base stretch^(r/(r-2)), where ln(stretch) is off by error u. */
+static void stretched(struct judge_frequency *f, const struct posref_spec *spec, int i,
+                      double log_stretch, double error)
+{
+    const double share = 2.0 * i / spec->rotary_dim;
+    double log_base = log(spec->base) + spec->rotary_dim / (spec->rotary_dim - 2.0) * log_stretch;
+    plain(f, share * log_base, i);
+    f->k += share * (2 + error + 2 * fabs(log_stretch));
+    if (!(f->theta <= 1e6)) /* factor < 1 */
+        f->k += 3 * fabs(share * log_base);
+}
+
+/* factor S/L - (factor - 1): three roundings of terms that may cancel. */
+static void dynamic(struct judge_frequency *f, const struct posref_spec *spec, int i)
+{
+    const double times = posref_scaling_length(spec) / spec->original_max_position_embeddings;
+    const double stretch = spec->factor * (times - 1) + 1;
+    stretched(f, spec, i, log(stretch), 3 * (spec->factor * times + fabs(spec->factor - 1)) / stretch);
+}
+
+static void dynamic_alpha(struct judge_frequency *f, const struct posref_spec *spec, int i)
+{
+    double whole = 1;
+    while (whole * spec->original_max_position_embeddings < posref_scaling_length(spec))
+        whole *= 2;
+    stretched(f, spec, i, log(2 * whole - 1), 0);
+}
+
+/* theta / factor^e, e = (2 (i + 1) / r)^b: the power's exponent passes on e ln(factor) times the
+ * error of e, that of a power whose own exponent is rounded. */
+static void mixed(struct judge_frequency *f, const struct posref_spec *spec, int i, double b)
+{
+    const double m = (i + 1) / (spec->rotary_dim / 2.0), power = pow(m, b) * log(spec->factor);
+    f->theta *= exp(-power);
+    f->k += 3 + fabs(power) * (6 + 2 * b * (fabs(log(m)) + log(spec->rotary_dim / 2.0)));
+}
+
+static void longrope(struct judge_frequency *f, const struct posref_spec *spec, int i)
+{
+    const bool above = spec->seq_len > spec->original_max_position_embeddings;
+    f->theta /= (above ? &spec->long_factor : &spec->short_factor)->item[i];
+    f->k += 3; /* the divisor's rounding, the product with the power, one more for the reciprocal */
 }
 
 static void rope(struct judge_frequency *out, const struct posref_spec *spec, int i)
@@ -101,16 +137,34 @@ static void rope(struct judge_frequency *out, const struct posref_spec *spec, in
         plain(out, share * log(spec->base), i);
     unit(out, spec);
     if (spec->given[POSREF_FIELD_AXES_NTK])
-        ntk(out, spec, spec->axes_ntk.item[0], i);
-    if (spec->scaling == POSREF_SCALING_LINEAR) {
+        stretched(out, spec, i, log(spec->axes_ntk.item[0]), 0);
+    switch (spec->scaling) {
+    case POSREF_SCALING_LINEAR:
         out->theta /= spec->factor;
         out->k += 1;
-    } else if (spec->scaling == POSREF_SCALING_NTK) {
-        ntk(out, spec, spec->factor, i);
-    } else if (spec->scaling == POSREF_SCALING_YARN) {
-        yarn(out, spec, i);
-    } else if (spec->scaling == POSREF_SCALING_LLAMA3) {
-        llama3(out, spec);
+        break;
+    case POSREF_SCALING_NTK: stretched(out, spec, i, log(spec->factor), 0); break;
+    case POSREF_SCALING_YARN: yarn(out, spec, i); break;
+    case POSREF_SCALING_LLAMA3:
+        rotations(out, spec, spec->low_freq_factor, spec->high_freq_factor);
+        break;
+    case POSREF_SCALING_NTK_BY_PARTS:
+        rotations(out, spec, spec->beta_slow, spec->beta_fast);
+        break;
+    case POSREF_SCALING_DYNAMIC: dynamic(out, spec, i); break;
+    case POSREF_SCALING_DYNAMIC_ALPHA: dynamic_alpha(out, spec, i); break;
+    case POSREF_SCALING_DYNAMIC_CONSTANT:
+        stretched(out, spec, i, log(spec->factor * (spec->factor - 1) + 1), 8);
+        break;
+    case POSREF_SCALING_DYNAMIC_LINEAR:
+        out->theta /= fmax(posref_scaling_length(spec) / spec->original_max_position_embeddings,
+                           spec->factor);
+        out->k += 2;
+        break;
+    case POSREF_SCALING_NTK_FIXED: mixed(out, spec, i, 1); break;
+    case POSREF_SCALING_NTK_MIXED: mixed(out, spec, i, spec->mixed_b); break;
+    case POSREF_SCALING_LONGROPE: longrope(out, spec, i); break;
+    default: break;
     }
 }
 

@@ -70,7 +70,12 @@ enum posref_scheme {
 };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
 enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING_NTK,
-                      POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3 };
+                      POSREF_SCALING_YARN, POSREF_SCALING_LLAMA3, POSREF_SCALING_DYNAMIC,
+                      POSREF_SCALING_LONGROPE, POSREF_SCALING_PROPORTIONAL,
+                      POSREF_SCALING_NTK_BY_PARTS, POSREF_SCALING_NTK_FIXED,
+                      POSREF_SCALING_NTK_MIXED, POSREF_SCALING_DYNAMIC_CONSTANT,
+                      POSREF_SCALING_DYNAMIC_ALPHA, POSREF_SCALING_DYNAMIC_LINEAR };
+enum posref_longrope_magnitude { POSREF_LONGROPE_SU, POSREF_LONGROPE_YARN };
 enum posref_axes_ladder { POSREF_AXES_LADDER_INDEPENDENT, POSREF_AXES_LADDER_SHARED,
                           POSREF_AXES_LADDER_SPLIT, POSREF_AXES_LADDER_LOG_LINSPACE };
 enum posref_axes_order { POSREF_AXES_ORDER_AXIS, POSREF_AXES_ORDER_FREQUENCY };
@@ -119,7 +124,10 @@ enum posref_field {
     POSREF_FIELD_MROPE_ORDER,
     POSREF_FIELD_SCALING,
     POSREF_FIELD_FACTOR,
+    POSREF_FIELD_ALPHA,
     POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS,
+    POSREF_FIELD_SEQ_LEN,
+    POSREF_FIELD_SEQ_LEN_HISTORY,
     POSREF_FIELD_BETA_FAST,
     POSREF_FIELD_BETA_SLOW,
     POSREF_FIELD_TRUNCATE,
@@ -128,6 +136,12 @@ enum posref_field {
     POSREF_FIELD_ATTENTION_FACTOR,
     POSREF_FIELD_LOW_FREQ_FACTOR,
     POSREF_FIELD_HIGH_FREQ_FACTOR,
+    POSREF_FIELD_MIXED_B,
+    POSREF_FIELD_SHORT_FACTOR,
+    POSREF_FIELD_LONG_FACTOR,
+    POSREF_FIELD_MAGNITUDE,
+    POSREF_FIELD_SHORT_MSCALE,
+    POSREF_FIELD_LONG_MSCALE,
     POSREF_FIELD_ORDER,
     POSREF_FIELD_EXPONENT,
     POSREF_FIELD_ODD_DIM,
@@ -200,7 +214,10 @@ struct posref_spec {
     int mrope_order;
     int scaling;
     double factor;
+    double alpha;
     double original_max_position_embeddings;
+    double seq_len;
+    struct posref_reals seq_len_history;
     double beta_fast;
     double beta_slow;
     bool truncate;
@@ -209,6 +226,10 @@ struct posref_spec {
     double attention_factor;
     double low_freq_factor;
     double high_freq_factor;
+    double mixed_b;
+    struct posref_reals short_factor, long_factor;
+    int magnitude;
+    double short_mscale, long_mscale;
     int order;
     int exponent;
     int odd_dim;
@@ -284,6 +305,15 @@ void posref_spec_init(struct posref_spec *spec);
  * not take. On failure *spec is unchanged and err->key is the field's name. */
 POSREF_MUST_USE enum posref_status posref_spec_complete(struct posref_spec *spec,
                                                         struct posref_error *err);
+
+/* Fills what a completed spec leaves to the positions: seq_len, where the scaling takes it and it is
+ * not given, is the largest position of `in` + 1 (rounded), at least 1. POSREF_BAD_INPUT (seq_len)
+ * without positions. posref_eval does this by itself; posref_prepare needs it done, and whoever
+ * shows or stores the spec wants it done. */
+struct posref_tensors;
+POSREF_MUST_USE enum posref_status posref_spec_settle(struct posref_spec *spec,
+                                                      const struct posref_tensors *in,
+                                                      struct posref_error *err);
 
 /* ---- tensors ------------------------------------------------------------------------------- */
 

@@ -28,8 +28,7 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     return POSREF_OK;
 }
 
-/* state->a = L / (2 pi): rotations per radian per token over the original context. */
-static enum posref_status prepare(struct posref_scaling_state *state)
+enum posref_status posref_scaling_rotations_prepare(struct posref_scaling_state *state)
 {
     struct posref_ball two_pi;
     posref_ball_pi(&two_pi, state->prec_bits);
@@ -39,15 +38,15 @@ static enum posref_status prepare(struct posref_scaling_state *state)
                                                                            : POSREF_INTERNAL;
 }
 
-static enum posref_status apply(struct posref_ball *theta,
-                                const struct posref_scaling_state *state, int i)
+enum posref_status posref_scaling_rotations_apply(struct posref_ball *theta,
+                                                  const struct posref_scaling_state *state,
+                                                  double low_edge, double high_edge)
 {
-    (void)i;
     const unsigned prec_bits = state->prec_bits;
     struct posref_ball rotations, low, high;
     posref_ball_mul(&rotations, theta, &state->a, prec_bits);
-    posref_ball_set_double(&low, state->spec->low_freq_factor);
-    posref_ball_set_double(&high, state->spec->high_freq_factor);
+    posref_ball_set_double(&low, low_edge);
+    posref_ball_set_double(&high, high_edge);
     int above_high = posref_ball_compare(&rotations, &high);
     int above_low = posref_ball_compare(&rotations, &low);
     if (above_high == 1)
@@ -66,9 +65,63 @@ static enum posref_status apply(struct posref_ball *theta,
     return posref_scaling_blend(theta, &rotations, state->spec->factor, prec_bits);
 }
 
+static enum posref_status apply(struct posref_ball *theta,
+                                const struct posref_scaling_state *state, int i)
+{
+    (void)i;
+    return posref_scaling_rotations_apply(theta, state, state->spec->low_freq_factor,
+                                          state->spec->high_freq_factor);
+}
+
 const struct posref_scaling_def posref_scaling_llama3 = {
     .fields = fields,
     .check = check,
-    .prepare = prepare,
+    .prepare = posref_scaling_rotations_prepare,
     .apply = apply,
+};
+
+/* NTK-by-parts as the YaRN paper (arXiv 2309.00071, section 3.2) writes it: the same bands, with
+ * beta_slow and beta_fast for edges. (Its released code is linear in the pair index instead: that
+ * is scaling=yarn.) No temperature but an attention_factor that is given. */
+static const struct posref_field_use by_parts_fields[] = {
+    {POSREF_FIELD_FACTOR, POSREF_NEED_REQUIRED},
+    {POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS, POSREF_NEED_REQUIRED},
+    {POSREF_FIELD_BETA_FAST, POSREF_NEED_DEFAULT},
+    {POSREF_FIELD_BETA_SLOW, POSREF_NEED_DEFAULT},
+    {POSREF_FIELD_ATTENTION_FACTOR, POSREF_NEED_OPTIONAL},
+    {0, POSREF_NEED_NONE},
+};
+
+static enum posref_status by_parts_check(struct posref_spec *spec, struct posref_error *err)
+{
+    if (spec->beta_fast < spec->beta_slow)
+        return posref_fail(err, POSREF_BAD_INPUT, "beta_fast",
+                           "must be at least beta_slow=%.15g, got %.15g", spec->beta_slow,
+                           spec->beta_fast);
+    return POSREF_OK;
+}
+
+static enum posref_status by_parts_apply(struct posref_ball *theta,
+                                         const struct posref_scaling_state *state, int i)
+{
+    (void)i;
+    return posref_scaling_rotations_apply(theta, state, state->spec->beta_slow,
+                                          state->spec->beta_fast);
+}
+
+static enum posref_status by_parts_magnitude(struct posref_ball *out,
+                                             const struct posref_spec *spec, unsigned prec_bits)
+{
+    (void)prec_bits;
+    posref_ball_set_double(out, spec->given[POSREF_FIELD_ATTENTION_FACTOR] ? spec->attention_factor
+                                                                           : 1);
+    return POSREF_OK;
+}
+
+const struct posref_scaling_def posref_scaling_ntk_by_parts = {
+    .fields = by_parts_fields,
+    .check = by_parts_check,
+    .prepare = posref_scaling_rotations_prepare,
+    .apply = by_parts_apply,
+    .magnitude = by_parts_magnitude,
 };

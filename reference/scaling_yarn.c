@@ -141,23 +141,6 @@ static enum posref_status apply(struct posref_ball *theta,
     return posref_scaling_blend(theta, &t, state->spec->factor, prec_bits);
 }
 
-/* m(s) = 1 + s ln(factor) / 10, factor > 1. */
-static enum posref_status mscale(struct posref_ball *out, const struct posref_spec *spec, double s,
-                                 unsigned prec_bits)
-{
-    struct posref_ball part;
-    posref_ball_set_double(out, spec->factor);
-    if (!posref_ball_log(out, out, prec_bits))
-        return POSREF_INTERNAL;
-    posref_ball_set_double(&part, s);
-    posref_ball_mul(out, out, &part, prec_bits);
-    posref_ball_ratio(&part, 1, 10, prec_bits);
-    posref_ball_mul(out, out, &part, prec_bits);
-    posref_ball_set_int(&part, 1);
-    posref_ball_add(out, out, &part, prec_bits);
-    return POSREF_OK;
-}
-
 static enum posref_status magnitude(struct posref_ball *out, const struct posref_spec *spec,
                                     unsigned prec_bits)
 {
@@ -170,11 +153,14 @@ static enum posref_status magnitude(struct posref_ball *out, const struct posref
     posref_ball_set_int(out, 1);
     if (spec->factor <= 1 || (ratio && spec->mscale == spec->mscale_all_dim))
         return POSREF_OK;
-    enum posref_status status = mscale(out, spec, ratio ? spec->mscale : 1, prec_bits);
+    enum posref_status status = posref_scaling_log_magnitude(out, spec->factor,
+                                                             ratio ? spec->mscale : 1, 10,
+                                                             prec_bits);
     if (status != POSREF_OK || !ratio)
         return status;
     struct posref_ball all_dim;
-    status = mscale(&all_dim, spec, spec->mscale_all_dim, prec_bits);
+    status = posref_scaling_log_magnitude(&all_dim, spec->factor, spec->mscale_all_dim, 10,
+                                          prec_bits);
     if (status == POSREF_OK && !posref_ball_div(out, out, &all_dim, prec_bits))
         status = POSREF_INTERNAL;
     return status;

@@ -73,12 +73,11 @@ static void ladder(struct posref_ladder *out, const struct posref_spec *spec)
                        spec->odd_dim == POSREF_ODD_DIM_EXTRA_SINE;
     const int even = extra ? spec->dim : spec->dim - spec->dim % 2;
     *out = (struct posref_ladder){.base = spec->base, .num = d ? 2 : 1,
-                                  .den = d ? even : spec->dim / 2 - 1, .factor = 1,
-                                  .factor_num = 0, .factor_den = 1};
+                                  .den = d ? even : spec->dim / 2 - 1, .over = 1};
     if (spec->min_timescale != 1) { /* (base/m)^-e = base^-e m^e */
-        out->factor = spec->min_timescale;
-        out->factor_num = -out->num;
-        out->factor_den = out->den;
+        posref_ball_set_double(&out->stretch, spec->min_timescale);
+        out->stretch_num = -out->num;
+        out->stretch_den = out->den;
     }
 }
 

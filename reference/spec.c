@@ -194,6 +194,39 @@ static void clear_absent(struct posref_spec *out, const struct posref_spec *spec
     }
 }
 
+/* scaling=proportional is Hugging Face's name for partial=proportional, with a factor: linear. */
+static enum posref_status unfold_proportional(struct posref_spec *spec, struct posref_error *err)
+{
+    if (spec->scaling != POSREF_SCALING_PROPORTIONAL)
+        return POSREF_OK;
+    if (spec->given[POSREF_FIELD_PARTIAL] && spec->partial != POSREF_PARTIAL_PROPORTIONAL)
+        return posref_fail(err, POSREF_BAD_INPUT, "partial",
+                           "scaling=proportional is partial=proportional; leave it out");
+    spec->partial = POSREF_PARTIAL_PROPORTIONAL;
+    spec->given[POSREF_FIELD_PARTIAL] = true;
+    spec->scaling = spec->given[POSREF_FIELD_FACTOR] ? POSREF_SCALING_LINEAR : POSREF_SCALING_NONE;
+    return POSREF_OK;
+}
+
+enum posref_status posref_spec_settle(struct posref_spec *spec, const struct posref_tensors *in,
+                                      struct posref_error *err)
+{
+    if (spec->given[POSREF_FIELD_SEQ_LEN] || !posref_field_applies(spec, POSREF_FIELD_SEQ_LEN))
+        return POSREF_OK;
+    const struct posref_tensor *positions = in ? posref_tensors_find(in, "positions") : NULL;
+    if (!positions || positions->dtype != POSREF_F64)
+        return posref_fail(err, POSREF_BAD_INPUT, "seq_len",
+                           "is required by scaling=%s where there are no positions",
+                           posref_field_def(POSREF_FIELD_SCALING)->choices[spec->scaling]);
+    const double *position = positions->data;
+    double length = 1;
+    for (int64_t k = 0; k < posref_tensor_count(positions); k++)
+        length = position[k] + 1 > length ? position[k] + 1 : length;
+    spec->seq_len = length <= POSREF_MAX_POSITION + 1 ? length : POSREF_MAX_POSITION + 1;
+    spec->given[POSREF_FIELD_SEQ_LEN] = true;
+    return POSREF_OK;
+}
+
 enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_error *err)
 {
     struct posref_spec work;
@@ -202,6 +235,8 @@ enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_
     enum posref_status status = settle(&work, POSREF_FIELD_SCHEME, err);
     if (status == POSREF_OK && has_scaling(&work))
         status = settle(&work, POSREF_FIELD_SCALING, err);
+    if (status == POSREF_OK && has_scaling(&work))
+        status = unfold_proportional(&work, err);
     if (status == POSREF_OK && posref_scheme_def(work.scheme)->defaults)
         posref_scheme_def(work.scheme)->defaults(&work);
     for (int field = 0; field < POSREF_N_FIELDS && status == POSREF_OK; field++)

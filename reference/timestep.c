@@ -37,7 +37,7 @@ static enum posref_status eval(struct posref_job *job)
     waves.magnitude = (struct posref_magnitude){.hi = 1, .is_one = true, .is_exact = true};
     waves.ladder = (struct posref_ladder){.base = spec->max_period, .num = 1,
                                           .den = spec->dim / 2 - spec->downscale_freq_shift,
-                                          .factor = 1, .factor_num = 0, .factor_den = 1};
+                                          .over = 1};
     posref_layout_block(&waves.block, spec);
     waves.turn = posref_job_alloc(job, (size_t)waves.block.n_sines, sizeof *waves.turn);
     if (!waves.turn)

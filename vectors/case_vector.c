@@ -152,6 +152,8 @@ enum posref_status posref_case_vector(struct posref_vector *out,
     if (status == POSREF_OK)
         status = add_inputs(&vector, item->inputs, arena, err);
     if (status == POSREF_OK)
+        status = posref_spec_settle(&vector.spec, &vector.inputs, err);
+    if (status == POSREF_OK)
         *out = vector;
     return status;
 }

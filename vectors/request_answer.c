@@ -34,7 +34,7 @@ enum posref_status posref_request_complete(struct posref_request *request,
                                       err);
     if (status == POSREF_OK)
         status = posref_request_shape_attention(request, err);
-    return status;
+    return status == POSREF_OK ? posref_spec_settle(&request->spec, &request->inputs, err) : status;
 }
 
 enum posref_status posref_request_answer(struct posref_buffer *out, struct posref_request *request,

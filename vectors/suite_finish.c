@@ -154,6 +154,11 @@ static enum posref_status make_texts(struct posref_case *out, struct posref_draf
     status = read_positions(&vector, out, draft, arena, text, err);
     if (status != POSREF_OK)
         return status;
+    text->length = 0; /* once more, with what the positions settle */
+    posref_spec_text(text, &vector.spec);
+    out->spec = text->failed ? NULL : posref_arena_text(arena, text->data, text->length);
+    if (!out->spec)
+        return posref_fail(err, POSREF_NO_MEMORY, out->id, "no memory, or too long a text");
     derive_flags(draft, &vector);
     out->flags = flags_text(draft, arena);
     return out->flags ? POSREF_OK : posref_fail(err, POSREF_NO_MEMORY, out->id, "no memory");

@@ -99,8 +99,69 @@ static void add_yarn(struct request *r, struct dice *d)
     }
 }
 
+/* Lengths on both sides of the original one, and at it. */
+static void add_lengths(struct request *r, struct dice *d, bool history)
+{
+    static const double originals[] = {2048, 4096, 100, 1, 3, 2.5};
+    double original = PICK(d, originals);
+    request_add(r, "original_max_position_embeddings=%.17g", original);
+    if (dice_below(d, 4) == 0)
+        request_add(r, "seq_len=%.17g", fmax(1, original + (double)dice_below(d, 3) - 1));
+    else if (dice_below(d, 2))
+        request_add(r, "seq_len=%.17g", fmax(1, floor(dice_real(d, 0.25, 40) * original)));
+    if (history && dice_below(d, 3) == 0)
+        request_add(r, "seq_len_history=%.17g,%.17g", 1 + floor(dice_real(d, 0, 30000)),
+                    1 + floor(dice_real(d, 0, 8000)));
+}
+
+static void add_divisors(struct request *r, struct dice *d, const char *key, int64_t n)
+{
+    char list[2048];
+    int length = snprintf(list, sizeof list, "%s=", key);
+    for (int64_t i = 0; i < n; i++)
+        length += snprintf(list + length, sizeof list - (size_t)length, "%s%.17g", i ? "," : "",
+                           dice_below(d, 4) ? floor(dice_real(d, 64, 4096)) / 64 : 1);
+    request_add(r, "%s", list);
+}
+
+static void add_other_scaling(struct request *r, struct dice *d, int64_t rotary_dim)
+{
+    static const char *const names[] = {"dynamic", "dynamic_alpha", "dynamic_linear",
+                                        "dynamic_constant", "ntk_fixed", "ntk_mixed",
+                                        "ntk_by_parts", "longrope"};
+    int64_t at = dice_below(d, 8);
+    if (rotary_dim == 2 && at != 2)
+        at = 4 + at % 4;
+    if (rotary_dim > 96 && at == 7)
+        at = 5;
+    request_add(r, "scaling=%s", names[at]);
+    if (at != 1)
+        request_add(r, "factor=%.17g", pick_factor(d));
+    if (at < 3)
+        add_lengths(r, d, at == 0);
+    if (at == 5)
+        request_add(r, "mixed_b=%.17g", dice_below(d, 2) ? 0.625 : dice_real(d, 0, 2));
+    if (at == 6) {
+        request_add(r, "original_max_position_embeddings=%d", dice_below(d, 2) ? 4096 : 300);
+        if (dice_below(d, 2))
+            request_add(r, "beta_fast=%.17g", 1 + (double)dice_below(d, 8));
+    }
+    if (at == 7) {
+        add_lengths(r, d, false);
+        add_divisors(r, d, "short_factor", rotary_dim / 2);
+        add_divisors(r, d, "long_factor", rotary_dim / 2);
+        request_add(r, "magnitude=%s", dice_below(d, 2) ? "su" : "yarn");
+        if (dice_below(d, 3) == 0)
+            request_add(r, "long_mscale=%.17g", dice_real(d, 0.5, 2));
+    }
+}
+
 static void add_scaling(struct request *r, struct dice *d, int64_t rotary_dim)
 {
+    if (dice_below(d, 2)) {
+        add_other_scaling(r, d, rotary_dim);
+        return;
+    }
     static const char *const names[] = {"none", "linear", "ntk", "yarn", "llama3"};
     const char *name = PICK(d, names);
     if (rotary_dim == 2 && name[1] == 't')
@@ -129,7 +190,7 @@ static void add_proportional(struct request *r, struct dice *d, int64_t dim)
     request_add(r, "partial_rotary_factor=%.17g",
                 dice_below(d, 2) ? n / pairs : fmin(1, dice_real(d, 1 / pairs, 1)));
     if (dice_below(d, 2)) {
-        request_add(r, "scaling=linear");
+        request_add(r, "scaling=%s", dice_below(d, 2) ? "linear" : "proportional");
         request_add(r, "factor=%.17g", pick_factor(d));
     }
 }

@@ -186,14 +186,26 @@ static bool same_tensors(struct oracle_case *c, const struct oracle_tensor *a, i
     return true;
 }
 
+/* Equal texts, or numbers (or lists of them) that read to the same doubles. */
+static bool same_value(const char *a, const char *b)
+{
+    for (const char *text_a = a, *text_b = b;;) {
+        char *end_a, *end_b;
+        double x = strtod(text_a, &end_a), y = strtod(text_b, &end_b);
+        if (end_a == text_a || end_b == text_b || *end_a != *end_b || (*end_a && *end_a != ','))
+            return strcmp(a, b) == 0;
+        if (x != y || !*end_a)
+            return x == y;
+        text_a = end_a + 1;
+        text_b = end_b + 1;
+    }
+}
+
 static bool same_fields(struct oracle_case *c, const struct oracle_case *json)
 {
     for (int i = 0; i < c->n_fields; i++) {
         const char *text = oracle_text(json, c->field[i].key);
-        char *end_a, *end_b;
-        double a = strtod(c->field[i].value, &end_a), b = text ? strtod(text, &end_b) : 0;
-        bool numbers = text && !*end_a && !*end_b && end_a != c->field[i].value;
-        if (!text || (numbers ? a != b : strcmp(text, c->field[i].value) != 0))
+        if (!text || !same_value(text, c->field[i].value))
             return oracle_fail(c, "spec %s: the stored JSON says otherwise", c->field[i].key);
     }
     return c->n_fields == json->n_fields || oracle_fail(c, "spec: the stored JSON has more fields");

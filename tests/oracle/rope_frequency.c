@@ -7,6 +7,8 @@
  *   yarn    w/f t + w (1 - t), t from rope_yarn.c             (arXiv 2309.00071)
  *   llama3  x = L w / 2pi turns: x > hf: w; x < lf: w/f; between: s = (x - lf)/(hf - lf),
  *           (1 - s) w/f + s w                                 (Llama 3.1's released code)
+ *   ntk_by_parts  the same with beta_slow, beta_fast for lf, hf   (arXiv 2309.00071)
+ *   the others: rope_scalings.c
  *
  * and yarn's attention factor, m(f, a) = 0.1 a ln f + 1 for f > 1, else 1: the one given; or
  * m(f, mscale) / m(f, mscale_all_dim) where both are given and neither is 0; or m(f, 1). */
@@ -18,7 +20,9 @@
 
 static bool read_scaling(struct rope_frequencies *f, struct oracle_case *c)
 {
-    static const char *const names[] = {"none", "linear", "ntk", "yarn", "llama3"};
+    static const char *const names[] = {"none", "linear", "ntk", "yarn", "llama3", "dynamic",
+                                        "longrope", "ntk_by_parts", "ntk_fixed", "ntk_mixed",
+                                        "dynamic_constant", "dynamic_alpha", "dynamic_linear"};
     const char *text = oracle_text(c, "scaling");
     int n = sizeof names / sizeof *names, at = 0;
     while (at < n && (!text || strcmp(text, names[at]) != 0))
@@ -27,13 +31,21 @@ static bool read_scaling(struct rope_frequencies *f, struct oracle_case *c)
         return oracle_fail(c, "scaling %s: the oracle has no formula for it",
                            text ? text : "missing");
     f->scaling = (enum rope_scaling)at;
-    if (f->scaling != ROPE_NONE)
+    f->factor = 1;
+    if (oracle_has(c, "factor") || (f->scaling != ROPE_NONE && f->scaling != ROPE_LONGROPE &&
+                                    f->scaling != ROPE_DYNAMIC_ALPHA))
         f->factor = oracle_real(c, "factor");
-    if (f->scaling == ROPE_YARN || f->scaling == ROPE_LLAMA3)
+    if (oracle_has(c, "original_max_position_embeddings") || f->scaling == ROPE_YARN ||
+        f->scaling == ROPE_LLAMA3)
         f->original_length = oracle_real(c, "original_max_position_embeddings");
     if (f->scaling == ROPE_LLAMA3) {
         f->low_freq = oracle_real(c, "low_freq_factor");
         f->high_freq = oracle_real(c, "high_freq_factor");
+    }
+    if (f->scaling == ROPE_NTK_BY_PARTS) { /* the paper's: llama3's bands with other names */
+        f->low_freq = oracle_real(c, "beta_slow");
+        f->high_freq = oracle_real(c, "beta_fast");
+        f->scaling = ROPE_LLAMA3;
     }
     return !c->error[0];
 }
@@ -95,7 +107,7 @@ static bool settle_pair(struct rope_frequencies *f, struct oracle_case *c, int64
     pair->rational = true;
     if (f->scaling == ROPE_LINEAR) {
         fmpq_one(t);
-    } else if (f->scaling == ROPE_NTK) {
+    } else if (f->scaling == ROPE_NTK || f->scaling >= ROPE_DYNAMIC) {
         pair->rational = false;
     } else if (f->scaling == ROPE_YARN) {
         ok = rope_yarn_place(t, &pair->rational, f, i);
@@ -143,6 +155,7 @@ bool rope_frequencies_init(struct rope_frequencies *f, struct oracle_case *c)
     memset(f, 0, sizeof *f);
     fmpq_init(f->low.value);
     fmpq_init(f->high.value);
+    fmpq_init(f->ratio);
     f->r = oracle_int(c, "rotary_dim");
     f->n_turning = f->r / 2;
     f->base = oracle_real(c, "base");
@@ -155,11 +168,14 @@ bool rope_frequencies_init(struct rope_frequencies *f, struct oracle_case *c)
         return oracle_fail(c, "rotary_dim or base out of range");
     if (f->scaling != ROPE_NONE && !(f->factor > 0 && isfinite(f->factor)))
         return oracle_fail(c, "factor out of range");
-    if (f->scaling == ROPE_NTK && f->r == 2)
+    if (f->r == 2 && (f->scaling == ROPE_NTK || f->scaling == ROPE_DYNAMIC ||
+                      f->scaling == ROPE_DYNAMIC_CONSTANT || f->scaling == ROPE_DYNAMIC_ALPHA))
         return oracle_fail(c, "ntk needs rotary_dim > 2");
     if (f->scaling == ROPE_YARN && !rope_yarn_init(f, c))
         return false;
     f->n_pairs = f->r / 2;
+    if (f->scaling >= ROPE_DYNAMIC && !rope_scalings_init(f, c))
+        return false;
     f->pair = calloc((size_t)f->n_pairs, sizeof *f->pair);
     if (!f->pair)
         return oracle_fail(c, "no memory");
@@ -186,6 +202,8 @@ void rope_frequencies_clear(struct rope_frequencies *f)
     if (f->cached)
         _arb_vec_clear(f->cached, f->n_pairs);
     free(f->pair);
+    free(f->divisor);
+    fmpq_clear(f->ratio);
     fmpq_clear(f->low.value);
     fmpq_clear(f->high.value);
 }
@@ -264,6 +282,8 @@ void rope_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slon
     slong bits = prec + 64;
     if (i >= f->n_turning) {
         arb_zero(out);
+    } else if (f->scaling >= ROPE_DYNAMIC) {
+        rope_scalings_frequency(out, f, i, bits);
     } else if (f->scaling == ROPE_NTK) {
         ntk_frequency(out, f, i, bits);
     } else if (pair->rational && pair->power.rational) {
@@ -303,6 +323,8 @@ void rope_attention_factor(arb_t out, const struct rope_frequencies *f, slong pr
 {
     if (f->magnitude_given) {
         arb_set_d(out, f->magnitude);
+    } else if (f->scaling == ROPE_LONGROPE) {
+        rope_scalings_magnitude(out, f, prec);
     } else if (f->scaling != ROPE_YARN || f->factor <= 1 ||
                (f->use_mscales && f->mscale == f->mscale_all_dim)) {
         arb_one(out);

@@ -5,7 +5,9 @@
 
 #include "oracle.h"
 
-enum rope_scaling { ROPE_NONE, ROPE_LINEAR, ROPE_NTK, ROPE_YARN, ROPE_LLAMA3 };
+enum rope_scaling { ROPE_NONE, ROPE_LINEAR, ROPE_NTK, ROPE_YARN, ROPE_LLAMA3, ROPE_DYNAMIC,
+                    ROPE_LONGROPE, ROPE_NTK_BY_PARTS, ROPE_NTK_FIXED, ROPE_NTK_MIXED,
+                    ROPE_DYNAMIC_CONSTANT, ROPE_DYNAMIC_ALPHA, ROPE_DYNAMIC_LINEAR };
 
 /* One end of yarn's ramp: an integer (rounded or clamped), or the correction dimension of beta. */
 struct rope_end {
@@ -30,6 +32,8 @@ struct rope_frequencies {
     double low_freq, high_freq;     /* llama3 */
     struct rope_end low, high;      /* yarn; equal_ends: high is low + 1/1000 */
     bool equal_ends;
+    fmpq_t ratio;                   /* rope_scalings.c: what the base or the ladder grows by */
+    double mixed_b, *divisor;       /* longrope's list in use, [n_pairs] */
     bool magnitude_given;
     double magnitude, mscale, mscale_all_dim;
     bool use_mscales;
@@ -44,6 +48,11 @@ void rope_frequencies_clear(struct rope_frequencies *f);
 void rope_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slong prec);
 /* The factor on cosine and sine. */
 void rope_attention_factor(arb_t out, const struct rope_frequencies *f, slong prec);
+
+/* rope_scalings.c: the scalings from ROPE_DYNAMIC on but ntk_by_parts. */
+bool rope_scalings_init(struct rope_frequencies *f, struct oracle_case *c);
+void rope_scalings_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slong prec);
+bool rope_scalings_magnitude(arb_t out, const struct rope_frequencies *f, slong prec);
 
 /* rope_yarn.c: the ends of the ramp, and where pair i stands on it (0 to 1; *rational: exact). */
 bool rope_yarn_init(struct rope_frequencies *f, struct oracle_case *c);

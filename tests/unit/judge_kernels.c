@@ -46,6 +46,8 @@ static void yarn_range(double *lo, double *hi, const struct posref_spec *s)
 
 static double magnitude(const struct posref_spec *s)
 {
+    if (s->scaling == POSREF_SCALING_LONGROPE)
+        return sqrt(1 + log(s->factor) / log(s->original_max_position_embeddings));
     if (s->scaling != POSREF_SCALING_YARN)
         return 1;
     if (s->given[POSREF_FIELD_ATTENTION_FACTOR])
@@ -58,9 +60,34 @@ static double magnitude(const struct posref_spec *s)
     return 0.1 * log(s->factor) + 1;
 }
 
+static double divisor(const struct posref_spec *s, int i)
+{
+    const double original = s->original_max_position_embeddings;
+    if (s->scaling == POSREF_SCALING_LONGROPE)
+        return (s->seq_len > original ? &s->long_factor : &s->short_factor)->item[i];
+    if (s->scaling == POSREF_SCALING_DYNAMIC_LINEAR)
+        return fmax(s->seq_len / original, s->factor);
+    if (s->scaling == POSREF_SCALING_NTK_MIXED) {
+        double a = log(s->factor) / pow(s->rotary_dim / 2.0, s->mixed_b);
+        return exp(a * pow(i + 1, s->mixed_b));
+    }
+    return s->scaling == POSREF_SCALING_NTK_FIXED ? pow(s->factor, 2.0 / s->rotary_dim) : 1;
+}
+
+static float divisor_float(const struct posref_spec *s, int i)
+{
+    if (s->scaling == POSREF_SCALING_NTK_MIXED) {
+        float a = logf((float)s->factor) / powf((float)s->rotary_dim / 2, (float)s->mixed_b);
+        return expf(a * powf((float)(i + 1), (float)s->mixed_b));
+    }
+    return (float)divisor(s, i);
+}
+
 static double scaled_double(double theta, const struct posref_spec *s, int i)
 {
     double t = 0;
+    if (s->scaling > POSREF_SCALING_LLAMA3)
+        return theta / divisor(s, i);
     if (s->scaling == POSREF_SCALING_LINEAR)
         return theta / s->factor;
     if (s->scaling == POSREF_SCALING_YARN) {
@@ -78,6 +105,8 @@ static double scaled_double(double theta, const struct posref_spec *s, int i)
 static float scaled_float(float theta, const struct posref_spec *s, int i)
 {
     const float factor = (float)s->factor;
+    if (s->scaling > POSREF_SCALING_LLAMA3)
+        return theta / divisor_float(s, i);
     if (s->scaling == POSREF_SCALING_LINEAR)
         return theta / factor;
     if (s->scaling == POSREF_SCALING_YARN) {
@@ -100,11 +129,26 @@ static float scaled_float(float theta, const struct posref_spec *s, int i)
     return theta;
 }
 
+static double stretch(const struct posref_spec *s)
+{
+    double times = fmax(s->seq_len / s->original_max_position_embeddings, 1);
+    if (s->scaling == POSREF_SCALING_DYNAMIC_CONSTANT)
+        return s->factor * s->factor - s->factor + 1;
+    if (s->scaling == POSREF_SCALING_DYNAMIC_ALPHA)
+        return fmax(1, exp2(ceil(log2(times)) + 1) - 1);
+    return s->factor * times - (s->factor - 1);
+}
+
 static double base_of(const struct posref_spec *s, enum kernel_fault fault)
 {
     double base = s->base;
     if (s->scaling == POSREF_SCALING_NTK)
         base *= pow(s->factor, s->rotary_dim / (s->rotary_dim - 2.0));
+    if (s->scaling == POSREF_SCALING_NTK_FIXED)
+        base *= s->factor;
+    if (s->scaling == POSREF_SCALING_DYNAMIC || s->scaling == POSREF_SCALING_DYNAMIC_ALPHA ||
+        s->scaling == POSREF_SCALING_DYNAMIC_CONSTANT)
+        base *= pow(stretch(s), s->rotary_dim / (s->rotary_dim - 2.0));
     return fault == FAULT_BASE_1E4 ? base * 1.0001 : fault == FAULT_BASE_1E3 ? base * 1.001 : base;
 }
 
@@ -136,6 +180,8 @@ static double angle_of(const struct posref_spec *s, double p, int i, enum arithm
             angle *= step;
         if (s->scaling == POSREF_SCALING_LINEAR)
             return (double)(angle / (float)s->factor);
+        if (s->scaling > POSREF_SCALING_LLAMA3)
+            return (double)(angle / divisor_float(s, i));
         if (s->scaling != POSREF_SCALING_YARN)
             return (double)angle;
         double lo, hi;

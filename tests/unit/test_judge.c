@@ -42,6 +42,19 @@ static const char *const specs[] = {
     "scheme=rope dim=20 base=10000 pairing=mismatched",
     "scheme=rope dim=80 base=10000 rotary_dim=52 pairing=mismatched direction=inverse",
     "scheme=rope dim=96 base=1000000 partial=proportional partial_rotary_factor=0.25",
+    "scheme=rope dim=64 base=1000 scaling=dynamic factor=2 original_max_position_embeddings=32",
+    "scheme=rope dim=128 base=10000 scaling=dynamic factor=10 seq_len=2049 "
+    "original_max_position_embeddings=2048",
+    "scheme=rope dim=128 base=10000 scaling=dynamic_constant factor=4",
+    "scheme=rope dim=128 base=10000 scaling=dynamic_alpha original_max_position_embeddings=2048",
+    "scheme=rope dim=64 base=10000 scaling=dynamic_linear factor=4 "
+    "original_max_position_embeddings=512",
+    "scheme=rope dim=128 base=10000 scaling=ntk_fixed factor=8",
+    "scheme=rope dim=128 base=10000 scaling=ntk_mixed factor=8 mixed_b=0.625",
+    "scheme=rope dim=16 base=10000 scaling=longrope factor=32 "
+    "original_max_position_embeddings=2048 "
+    "short_factor=1,1.05,1.1,1.25,1.4,2,2.35,3.05 "
+    "long_factor=1.0299999713897705,1.23,1.9,5.49,15.77,32.35,57.95,64.81",
 };
 #define N_SPECS (sizeof specs / sizeof *specs)
 
@@ -97,6 +110,9 @@ static void set_up(struct fixture *f, const char *text, const double positions[8
     double *copy = f->arena.alloc(f->arena.ctx, 8 * sizeof(double));
     memcpy(copy, positions, 8 * sizeof(double));
     f->positions = copy;
+    const struct posref_tensors at = {.n = 1,
+                                      .item = {tensor("positions", 1, (const int64_t[]){8}, copy)}};
+    ck_assert_int_eq(posref_spec_settle(&f->spec, &at, &err), POSREF_OK);
     f->in.n = 2;
     f->in.item[0] = tensor("positions", 1, (const int64_t[]){8}, copy);
     f->in.item[1] = tensor("x", 3, (const int64_t[]){8, HEADS, f->spec.dim}, f->x);
@@ -219,6 +235,21 @@ static const struct {
     {"dim=96 partial=proportional partial_rotary_factor=0.25", "dim=96"},
     {"dim=96 partial=proportional partial_rotary_factor=0.25",
      "dim=96 partial=proportional partial_rotary_factor=0.2709"},
+    {"dim=64 scaling=dynamic factor=4 seq_len=5000 original_max_position_embeddings=4096", "dim=64"},
+    {"dim=64 scaling=dynamic factor=4 seq_len=8192 original_max_position_embeddings=4096",
+     "dim=64 scaling=dynamic_constant factor=4"},
+    {"dim=64 scaling=dynamic_alpha seq_len=4097 original_max_position_embeddings=2048",
+     "dim=64 scaling=dynamic_alpha seq_len=4096 original_max_position_embeddings=2048"},
+    {"dim=64 scaling=dynamic_linear factor=4 seq_len=9000 original_max_position_embeddings=2048",
+     "dim=64 scaling=linear factor=4"},
+    {"dim=64 scaling=ntk_fixed factor=4", "dim=64 scaling=ntk factor=4"},
+    {"dim=64 scaling=ntk_mixed factor=4 mixed_b=0.625", "dim=64 scaling=ntk_fixed factor=4"},
+    {"dim=64 scaling=ntk_by_parts factor=4 original_max_position_embeddings=4096",
+     "dim=64 scaling=yarn factor=4 original_max_position_embeddings=4096 attention_factor=1"},
+    {"dim=8 scaling=longrope factor=32 original_max_position_embeddings=4096 seq_len=4096 "
+     "short_factor=1,1.05,2,3 long_factor=1,1.25,4,9",
+     "dim=8 scaling=longrope factor=32 original_max_position_embeddings=4096 seq_len=4097 "
+     "short_factor=1,1.05,2,3 long_factor=1,1.25,4,9"},
 };
 
 START_TEST(other_specs_fail)
