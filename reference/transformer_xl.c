@@ -166,7 +166,7 @@ static enum posref_status waves(struct posref_ball *out, const struct posref_spe
                                 double distance, unsigned prec_bits)
 {
     const struct posref_ladder ladder = {.base = spec->base, .num = 2, .den = spec->model_dim,
-                                         .factor = 1, .factor_num = 0, .factor_den = 1};
+                                         .over = 1};
     const int half = spec->model_dim / 2;
     struct posref_ball turns, part, two_pi;
     posref_ball_pi(&two_pi, prec_bits);
