@@ -46,18 +46,25 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
     return grown;
 }
 
+bool posref_explain_kin(const struct explain_class *a, const struct explain_class *b)
+{
+    return a->op == b->op && a->scheme == b->scheme && a->pairing == b->pairing &&
+           a->direction == b->direction && a->scaling == b->scaling && a->order == b->order &&
+           a->exponent == b->exponent && a->form == b->form;
+}
+
 static int find_class(struct posref_explainer *e, const struct posref_vector *v,
                       enum posref_dtype dtype)
 {
     const struct explain_class wanted = {.op = v->op, .scheme = v->spec.scheme,
                                          .pairing = v->spec.pairing,
                                          .direction = v->spec.direction,
-                                         .scaling = v->spec.scaling, .dtype = dtype, .chosen = -1};
+                                         .scaling = v->spec.scaling, .order = v->spec.order,
+                                         .exponent = v->spec.exponent, .form = v->spec.form,
+                                         .dtype = dtype, .chosen = -1};
     for (int k = 0; k < e->n_classes; k++) {
         const struct explain_class *c = &e->class[k];
-        if (c->op == wanted.op && c->scheme == wanted.scheme && c->pairing == wanted.pairing &&
-            c->direction == wanted.direction && c->scaling == wanted.scaling &&
-            c->dtype == wanted.dtype)
+        if (posref_explain_kin(c, &wanted) && c->dtype == wanted.dtype)
             return k;
     }
     size_t room = (size_t)e->room_classes;

@@ -31,7 +31,7 @@ struct explain_candidate {
 /* Vectors that one cause is expected to break alike. */
 struct explain_class {
     enum posref_op op;
-    int scheme, pairing, direction, scaling;
+    int scheme, pairing, direction, scaling, order, exponent, form;
     enum posref_dtype dtype;
     int *failure; /* indexes, most telling first */
     int n, room;
@@ -67,6 +67,9 @@ struct posref_explainer {
 
 /* SAME: the failure is too near the right answer to tell. */
 enum explain_fit { EXPLAIN_MISSES, EXPLAIN_FITS, EXPLAIN_SAME };
+
+/* The same kind of vectors, whatever the dtype. */
+bool posref_explain_kin(const struct explain_class *a, const struct explain_class *b);
 
 /* Fills right and right_loosely. */
 void posref_explain_right(struct explain_failure *failure, const struct posref_arena *scratch);

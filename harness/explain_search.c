@@ -235,8 +235,7 @@ static const struct explain_class *sibling_of(const struct posref_explainer *e, 
     const struct explain_class *c = &e->class[k];
     for (int j = 0; j < e->n_classes; j++) {
         const struct explain_class *o = &e->class[j];
-        if (done[j] && o->op == c->op && o->scheme == c->scheme && o->pairing == c->pairing &&
-            o->direction == c->direction && o->scaling == c->scaling)
+        if (done[j] && posref_explain_kin(o, c))
             return o;
     }
     return NULL;

@@ -18,11 +18,20 @@ struct distance {
     int64_t n, n_told, n_missed;
 };
 
+/* Infinity, where the value is beyond the dtype's largest. */
+static bool overflows(double want, double got, enum posref_dtype dtype)
+{
+    return isinf(got) && dtype != POSREF_F64 &&
+           posref_widen(posref_narrow(want, dtype), dtype) == got;
+}
+
 /* How far the output is from the bent one, up to `stop` limits; `extra` u of the norm are added to
  * each limit. Infinite where they cannot be compared. */
 static void measure(struct distance *out, const struct posref_bent *bent,
-                    const struct posref_tensors *actual, double u, double extra, double stop)
+                    const struct explain_failure *f, double extra, double stop)
 {
+    const struct posref_tensors *actual = &f->actual;
+    const double u = posref_unit(f->dtype);
     *out = (struct distance){.largest = bent->outputs.n == actual->n ? 0 : HUGE_VAL};
     for (int i = 0; i < actual->n && out->largest <= stop; i++) {
         const struct posref_tensor *want = &bent->outputs.item[i];
@@ -34,7 +43,7 @@ static void measure(struct distance *out, const struct posref_bent *bent,
             const double scale = bent->scale[i][k];
             const double least = bent->limit[i][k], off = fabs(g[k] - w[k]);
             const double limit = least > 0 ? least + extra * u * scale : least;
-            if (limit > TELLING * scale && scale > 0)
+            if ((limit > TELLING * scale && scale > 0) || overflows(w[k], g[k], f->dtype))
                 continue;
             out->n_missed += !(off <= limit);
             if (limit > 0 || !(off == 0))
@@ -142,14 +151,14 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
         return;
     const double u = posref_unit(f->dtype);
-    measure(&d, &bent, &f->actual, u, 0, HUGE_VAL);
+    measure(&d, &bent, f, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);
     f->n_told = d.n_told;
     f->n_missed = d.largest <= 1 ? d.n : d.n_missed; /* a mean is wrong over all of them */
     f->right = d.largest <= 1 && !is_centred(&d, u, true) ? HUGE_VAL : d.largest;
     if (!is_narrow(f))
         return;
-    measure(&d, &bent, &f->actual, u, LOOSE, 1);
+    measure(&d, &bent, f, LOOSE, 1);
     f->right_loosely = d.largest <= 1 && is_centred(&d, u, false);
 }
 
@@ -174,12 +183,12 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
         return try_exactly(residual, &bend, f, scratch);
     if (status != POSREF_OK)
         return EXPLAIN_MISSES;
-    measure(&d, &bent, &f->actual, u, 0, 1);
+    measure(&d, &bent, f, 0, 1);
     if (d.largest <= 1 && 2 * d.n_told < f->n_told)
         return EXPLAIN_SAME; /* angles too large to tell */
     bool fits = d.largest <= 1 && is_centred(&d, u, true);
     if (!fits && is_narrow(f) && !f->right_loosely) {
-        measure(&d, &bent, &f->actual, u, LOOSE, 1);
+        measure(&d, &bent, f, LOOSE, 1);
         fits = d.largest <= 1 && is_centred(&d, u, false);
     }
     *residual = d.largest;

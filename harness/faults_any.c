@@ -95,6 +95,9 @@ const struct posref_fault posref_faults_any[] = {
      .advice = "all frequencies are off by one factor: a position interpolation that the spec does "
                "not have, or one that is missing",
      .seen = "antonellof/ferrox#39 ggml-org/llama.cpp#14367 ollama/ollama#13453"},
+    {.name = "sine_cosine_exchanged", .kind = "A", .bend = {POSREF_BEND_SINE_COSINE},
+     .formula = "sin for cos and cos for sin",
+     .advice = "the two halves of the table are handed over in the other order", .seen = ""},
     {.name = "last_rows_exchanged", .kind = "S", .bend = {POSREF_BEND_LAST_ROWS},
      .formula = "the last two rows change places",
      .advice = "look at how the last rows of a block are indexed", .seen = ""},

@@ -194,26 +194,15 @@ bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value)
     return true;
 }
 
-static void exchange(double *a, double *b)
-{
-    const double kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-bool posref_change_betas(struct posref_spec *spec, double value)
-{
-    (void)value;
-    exchange(&spec->beta_fast, &spec->beta_slow);
-    return takes(spec, POSREF_FIELD_BETA_FAST) && spec->beta_fast != spec->beta_slow;
-}
-
+/* Frequencies above the low bound are kept and those below are divided: nothing is left between. */
 bool posref_change_bands(struct posref_spec *spec, double value)
 {
     (void)value;
-    exchange(&spec->low_freq_factor, &spec->high_freq_factor);
-    return takes(spec, POSREF_FIELD_LOW_FREQ_FACTOR) &&
-           spec->low_freq_factor != spec->high_freq_factor;
+    if (!takes(spec, POSREF_FIELD_LOW_FREQ_FACTOR) ||
+        spec->low_freq_factor == spec->high_freq_factor)
+        return false;
+    spec->high_freq_factor = spec->low_freq_factor;
+    return true;
 }
 
 bool posref_change_length_extended(struct posref_spec *spec, double value)

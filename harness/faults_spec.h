@@ -24,7 +24,6 @@ bool posref_change_exponent_over_dim(struct posref_spec *spec, double value);
 bool posref_change_base(struct posref_spec *spec, double value);
 bool posref_change_base_default(struct posref_spec *spec, double value);
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value);
-bool posref_change_betas(struct posref_spec *spec, double value);
 bool posref_change_bands(struct posref_spec *spec, double value);
 bool posref_change_length_extended(struct posref_spec *spec, double value);
 bool posref_change_length(struct posref_spec *spec, double value);

@@ -41,7 +41,8 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     const bool magnitude = posref_judge_has_magnitude(spec);
     if (kind == POSREF_BEND_THETA_SQUARED)
         return false;
-    if (kind == POSREF_BEND_YARN_FLAT || kind == POSREF_BEND_YARN_PERIODS ||
+    if (kind == POSREF_BEND_YARN_FLAT || kind == POSREF_BEND_YARN_REVERSED ||
+        kind == POSREF_BEND_YARN_PERIODS ||
         kind == POSREF_BEND_YARN_NTK)
         return spec->scaling == POSREF_SCALING_YARN;
     if (kind == POSREF_BEND_LLAMA3_PERIODS)

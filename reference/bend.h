@@ -36,6 +36,7 @@ enum posref_bend_kind {
     POSREF_BEND_THETA_SCALE,     /* theta_i value */
     POSREF_BEND_THETA_SQUARED,   /* sines of theta_i^2, cosines of theta_i^2 base^(-2/d) */
     POSREF_BEND_YARN_FLAT,       /* yarn: nothing is divided */
+    POSREF_BEND_YARN_REVERSED,   /* yarn: beta_fast and beta_slow exchanged */
     POSREF_BEND_YARN_PERIODS,    /* yarn: wavelengths blended, not frequencies */
     POSREF_BEND_YARN_NTK,        /* yarn: the kept side has the base of ntk */
     POSREF_BEND_LLAMA3_PERIODS,  /* llama3: wavelengths blended, with the weights exchanged */

@@ -27,6 +27,40 @@ struct rung {
     double plain; /* without scaling */
 };
 
+/* The scaling's way with a frequency that should have been r->plain; `theta` is what it makes of
+ * that. */
+static double rescale(double plain, double theta, const struct rung *r)
+{
+    const struct posref_spec *spec = r->spec;
+    if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_LLAMA3)
+        return plain * (theta / r->plain); /* by the pair's number, or not at all */
+    const double turns = spec->original_max_position_embeddings * plain / TWO_PI;
+    const double low = spec->low_freq_factor, high = spec->high_freq_factor;
+    if (turns >= high || turns <= low)
+        return turns >= high ? plain : plain / spec->factor;
+    const double kept = (turns - low) / (high - low);
+    return (1 - kept) * plain / spec->factor + kept * plain;
+}
+
+/* Yarn with the ends of its range exchanged, each still rounded and clamped as its own place has
+ * it. */
+static double reversed(const struct rung *r)
+{
+    const struct posref_spec *spec = r->spec;
+    const double per = r->width / (2 * log(r->base));
+    const double length = spec->original_max_position_embeddings / TWO_PI;
+    double low = per * log(length / spec->beta_slow), high = per * log(length / spec->beta_fast);
+    if (spec->truncate) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, r->width - 1);
+    const double span = high == low ? 0.001 : high - low;
+    const double t = fmin(fmax((r->i - low) / span, 0), 1);
+    return r->plain * (t / spec->factor + (1 - t));
+}
+
 static double bend_theta(double theta, const struct rung *r, const struct posref_bend_step *step)
 {
     const struct posref_spec *spec = r->spec;
@@ -36,22 +70,24 @@ static double bend_theta(double theta, const struct rung *r, const struct posref
     case POSREF_BEND_THETA_BF16: return in_16_bits(theta, POSREF_BF16);
     case POSREF_BEND_THETA_F16: return in_16_bits(theta, POSREF_F16);
     case POSREF_BEND_THETA_INVERSE: return 1 / theta;
-    case POSREF_BEND_THETA_ONE: return theta / r->plain;
-    case POSREF_BEND_THETA_HALF_STEP: return theta * pow(r->base, -1 / width);
+    case POSREF_BEND_THETA_ONE: return rescale(1, theta, r);
+    case POSREF_BEND_THETA_HALF_STEP:
+        return rescale(r->plain * pow(r->base, -1 / width), theta, r);
     case POSREF_BEND_THETA_SHORT:
-        return width <= 2 ? theta : theta / r->plain * pow(r->plain, width / (width - 2));
+        return width <= 2 ? theta : rescale(pow(r->plain, width / (width - 2)), theta, r);
     case POSREF_BEND_THETA_BASE:
         return theta * pow(r->base / step->value, 2.0 * r->i / width);
     case POSREF_BEND_THETA_SCALE: return theta * step->value;
     case POSREF_BEND_THETA_SQUARED: return theta * theta;
     case POSREF_BEND_YARN_FLAT: return r->plain;
+    case POSREF_BEND_YARN_REVERSED: return reversed(r);
     case POSREF_BEND_YARN_PERIODS:
         return r->plain / (share + (1 - share) * spec->factor);
     case POSREF_BEND_YARN_NTK:
         return theta + share * r->plain *
                            (pow(spec->factor, -2.0 * r->i / fmax(width - 2, 1)) - 1);
     case POSREF_BEND_LLAMA3_PERIODS:
-        return share > 0 && share < 1
+        return share > 1e-9 && share < 1 - 1e-9 /* the ends but for their rounding */
                    ? r->plain / ((1 - share) + share * spec->factor) : theta;
     default: return theta;
     }
@@ -108,7 +144,9 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
             rung.i = at.index;
             rung.width = ladder.rotary_dim;
         }
-        rung.plain = pow(base, -2.0 * i / rung.width);
+        if (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_NTK)
+            rung.base = base * pow(spec->factor, rung.width / fmax(rung.width - 2, 1));
+        rung.plain = pow(rung.base, -2.0 * rung.i / rung.width);
         out->theta[i] = f.theta;
         for (int k = 0; k < job->bend->n_steps; k++)
             out->theta[i] = bend_theta(out->theta[i], &rung, &job->bend->step[k]);
@@ -148,17 +186,27 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
     }
     c *= ladder->magnitude;
     s *= ladder->magnitude;
-    /* Rounding an angle or a table, an error of float32 may go over to the next value. */
+    const double least = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) + 5 * 0x1p-24;
+    /* Where a table or an angle is rounded, float32 may go over to the next value. */
     double jump = 0;
+    const double exact = position * ladder->theta[i];
+    if (angle != exact) {
+        const double slack = fabs(exact) * ladder->k[i] * 0x1p-24;
+        jump = fabs(rounded_angle(bend, exact + slack) - rounded_angle(bend, exact - slack));
+    }
     for (int d = POSREF_F16; d <= POSREF_BF16; d++) {
         const enum posref_dtype dtype = (enum posref_dtype)d;
         const bool f16 = dtype == POSREF_F16;
         if (posref_bend_has(bend, f16 ? POSREF_BEND_TABLE_F16 : POSREF_BEND_TABLE_BF16)) {
+            const double slack = least * fabs(ladder->magnitude);
+            const double c_jump = in_16_bits(c + slack, dtype) - in_16_bits(c - slack, dtype);
+            const double s_jump = in_16_bits(s + slack, dtype) - in_16_bits(s - slack, dtype);
+            jump = fmax(jump, (c_jump + s_jump) / fabs(ladder->magnitude));
             c = in_16_bits(c, dtype);
             s = in_16_bits(s, dtype);
         }
     }
-    *error = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) + 5 * 0x1p-24 + jump;
+    *error = least + jump;
     *cosine = c;
     *sine = s;
 }

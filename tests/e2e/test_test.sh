@@ -56,6 +56,15 @@ same "$status" 1 'swaps_some'
 same "$(jq -c '[.explanations, .unexplained > 5, .description.norm, .description.vectors > 5]' \
     "$work/j")" '[[],true,"not kept",true]' 'no claim'
 
+# Exotic faults get an honest description and no name.
+for exotic in exotic_square exotic_bent; do
+    run test "$BUILD/mutants/$exotic.so" dim=4 rotary_dim=4 scaling=none pairing=half op=rotate \
+        direction=forward --dtype f32 --report "json:$work/j"
+    norm=$([ $exotic = exotic_square ] && echo kept || echo 'not kept')
+    same "$status $(jq -c '[.explanations, .description.norm]' "$work/j")" "1 [[],\"$norm\"]" \
+        "$exotic"
+done
+
 # Filters and dtypes.
 run test "$plugin" id=rope/half/none/d4-b1e4/near --dtype bf16,f64 --report "jsonl:$work/l"
 same "$(jq -r 'select(.type == "vector") | .dtype' "$work/l" | tr '\n' ' ')" 'f64 bf16 ' 'dtypes'

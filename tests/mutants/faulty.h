@@ -148,6 +148,66 @@ static inline int64_t faulty_count(const struct posref_plugin_tensor *t)
     return n;
 }
 
+/* The value cut to the tensor's dtype, towards zero. */
+static inline double faulty_cut(const struct posref_plugin_tensor *t, double value)
+{
+    if (t->dtype == POSREF_PLUGIN_F64 || value == 0)
+        return value;
+    double near = t->dtype == POSREF_PLUGIN_F32    ? (double)(float)value
+                  : t->dtype == POSREF_PLUGIN_BF16 ? faulty_bf16(value) : faulty_f16(value);
+    int exponent, digits = t->dtype == POSREF_PLUGIN_F32 ? 24 : t->dtype == POSREF_PLUGIN_BF16 ? 8
+                                                                                               : 11;
+    if (fabs(near) <= fabs(value))
+        return near;
+    (void)frexp(value, &exponent);
+    if (t->dtype == POSREF_PLUGIN_F16 && exponent < -13)
+        exponent = -13;
+    return copysign(floor(ldexp(fabs(value), digits - exponent)), value) *
+           ldexp(1, exponent - digits);
+}
+
+static inline void faulty_exchange(const struct posref_plugin_tensor *t, int64_t n, int64_t width)
+{
+    for (int64_t k = 0; k < width && n >= 2; k++) {
+        double last = faulty_get(t, (n - 1) * width + k);
+        faulty_put(t, (n - 1) * width + k, faulty_get(t, (n - 2) * width + k));
+        faulty_put(t, (n - 2) * width + k, last);
+    }
+}
+
+/* ---- positions ---- */
+
+static inline double faulty_position(const struct faulty_call *c, double p, int64_t row,
+                                     int64_t head)
+{
+    double value;
+    if (faulty_has(c, "position_offset", 3, &value))
+        p += value;
+    if (faulty_has(c, "position_doubled", 2, &value))
+        p *= value;
+    if (faulty_with(c, "rotated_twice"))
+        p *= 2;
+    if (faulty_with(c, "no_position"))
+        return 0;
+    if (faulty_with(c, "position_is_row"))
+        p = (double)row;
+    if (faulty_with(c, "position_is_head") && posref_plugin_word_is(c->call->op, "rotate"))
+        p = (double)head;
+    if (faulty_with(c, "position_bf16"))
+        p = faulty_bf16(p);
+    if (faulty_with(c, "position_f16"))
+        p = faulty_f16(p);
+    if (faulty_has(c, "position_clamped", 4096, &value) && p > value)
+        p = value;
+    if (faulty_has(c, "position_wrapped", 32768, &value))
+        p = fmod(p, value);
+    if (faulty_with(c, "position_int16"))
+        p = (double)(int16_t)(uint16_t)(int64_t)p;
+    if (faulty_with(c, "position_abs"))
+        p = fabs(p);
+    return faulty_with(c, "position_cut") ? trunc(p) : p;
+}
+
 /* ---- the plugin ---- */
 
 static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_size);

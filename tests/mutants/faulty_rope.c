@@ -7,7 +7,7 @@
 
 struct rope {
     const struct faulty_call *c;
-    int dim, pairs, half, inverse;
+    int dim, pairs, half, inverse, given_pairs;
     double base, magnitude;
     double freq[MAX_PAIRS];
 };
@@ -22,15 +22,54 @@ static double clamp01(double x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-static void yarn(struct rope *r, double factor)
+static double factor_of(const struct rope *r)
+{
+    double factor = faulty_number(r->c, "factor", 1), value;
+    if (faulty_with(r->c, "factor_inverted"))
+        factor = 1 / factor;
+    return faulty_has(r->c, "factor", 8, &value) ? value : factor;
+}
+
+static double length_of(const struct rope *r)
+{
+    double value, length = faulty_number(r->c, "original_max_position_embeddings", 8192);
+    if (faulty_has(r->c, "original_length", 2048, &value))
+        length = value;
+    return faulty_with(r->c, "length_extended") ? length * factor_of(r) : length;
+}
+
+/* ---- yarn ---- */
+
+static double attention_factor(const struct rope *r)
 {
     const struct faulty_call *c = r->c;
-    double length = faulty_number(c, "original_max_position_embeddings", 4096), ends[2];
-    const int width = 2 * r->pairs;
-    for (int end = 0; end < 2; end++)
-        ends[end] = width * log(length / (TAU * faulty_number(c, end ? "beta_slow" : "beta_fast",
-                                                               end ? 1 : 32))) / (2 * log(r->base));
-    if (!faulty_is(c, "truncate", "false")) {
+    double factor = factor_of(r), usual = factor > 1 ? 0.1 * log(factor) : 0;
+    double one = faulty_number(c, "mscale", 0), all = faulty_number(c, "mscale_all_dim", 0);
+    double ratio = one != 0 && all != 0 ? (1 + one * usual) / (1 + all * usual) : 1 + usual;
+    double right = faulty_number(c, "attention_factor", ratio);
+    if (faulty_with(c, "attention_factor_missing"))
+        return 1;
+    if (faulty_with(c, "attention_factor_default"))
+        return 1 + usual;
+    if (faulty_with(c, "attention_factor_nested"))
+        return 1 + usual * right;
+    if (faulty_with(c, "attention_factor_tenth"))
+        return 1 + 0.1 * usual;
+    return faulty_with(c, "attention_factor_twice") || faulty_with(c, "rotated_twice")
+               ? right * right : right;
+}
+
+static void yarn(struct rope *r)
+{
+    const struct faulty_call *c = r->c;
+    const int width = 2 * r->pairs, swap = faulty_with(c, "betas_exchanged");
+    double ends[2], factor = factor_of(r);
+    for (int end = 0; end < 2; end++) {
+        double beta = faulty_number(c, end == swap ? "beta_fast" : "beta_slow", 1);
+        ends[end] = width * log(length_of(r) / (TAU * beta)) / (2 * log(r->base));
+    }
+    int whole = !faulty_is(c, "truncate", "false");
+    if (whole != faulty_with(c, "range_rounding")) {
         ends[0] = floor(ends[0]);
         ends[1] = ceil(ends[1]);
     }
@@ -38,69 +77,140 @@ static void yarn(struct rope *r, double factor)
     ends[1] = ends[1] > width - 1 ? width - 1 : ends[1];
     double span = ends[1] == ends[0] ? 0.001 : ends[1] - ends[0];
     for (int i = 0; i < r->pairs; i++) {
-        double t = step(r, clamp01((i - ends[0]) / span));
-        r->freq[i] = step(r, step(r, r->freq[i] / factor) * t + r->freq[i] * (1 - t));
+        double t = step(r, clamp01((i - ends[0]) / span)), keep = r->freq[i];
+        if (faulty_with(c, "yarn_ramp_flat"))
+            t = 0;
+        if (faulty_with(c, "yarn_ntk_base"))
+            keep = pow(r->base * pow(factor, width / (width - 2.0)), -2.0 * i / width);
+        if (faulty_with(c, "yarn_periods_blended"))
+            r->freq[i] = step(r, 1 / ((1 - t) / keep + t * factor / r->freq[i]));
+        else
+            r->freq[i] = step(r, step(r, r->freq[i] / factor) * t + keep * (1 - t));
     }
-    double usual = factor > 1 ? 0.1 * log(factor) : 0;
-    double one = faulty_number(c, "mscale", 0), all = faulty_number(c, "mscale_all_dim", 0);
-    double ratio = one != 0 && all != 0 ? (1 + one * usual) / (1 + all * usual) : 1 + usual;
-    r->magnitude = step(r, faulty_number(c, "attention_factor", ratio));
+    r->magnitude = step(r, attention_factor(r));
 }
 
-static void llama3(struct rope *r, double factor)
+/* ---- llama3 ---- */
+
+static void llama3(struct rope *r)
 {
     const struct faulty_call *c = r->c;
-    double length = faulty_number(c, "original_max_position_embeddings", 8192);
-    double low = faulty_number(c, "low_freq_factor", 1);
-    double high = faulty_number(c, "high_freq_factor", 4);
+    const int swap = faulty_with(c, "bands_exchanged");
+    double length = length_of(r), factor = factor_of(r);
+    double low = faulty_number(c, swap ? "high_freq_factor" : "low_freq_factor", 1);
+    double high = faulty_number(c, swap ? "low_freq_factor" : "high_freq_factor", 4);
     for (int i = 0; i < r->pairs; i++) {
-        double wavelength = TAU / r->freq[i];
-        if (wavelength < length / high)
+        double wavelength = TAU / r->freq[i], turns = length / wavelength;
+        double smooth = (turns - low) / (high - low);
+        if (turns > high)
             continue;
-        double smooth = (length / wavelength - low) / (high - low);
-        if (wavelength > length / low)
+        if (turns < low)
             r->freq[i] = step(r, r->freq[i] / factor);
+        else if (faulty_with(c, "llama3_periods_blended"))
+            r->freq[i] = step(r, TAU / ((1 - smooth) * wavelength + smooth * wavelength * factor));
         else
             r->freq[i] = step(r, (1 - smooth) * r->freq[i] / factor + smooth * r->freq[i]);
     }
 }
 
+/* ---- frequencies ---- */
+
+static double exponent(const struct rope *r, int i)
+{
+    const struct faulty_call *c = r->c;
+    const int width = 2 * r->pairs;
+    if (faulty_with(c, "theta_one"))
+        return 0;
+    if (faulty_with(c, "exponent_half_step"))
+        return (2.0 * i + 1) / width;
+    if (faulty_with(c, "exponent_over_dim"))
+        return 2.0 * i / r->dim;
+    return faulty_with(c, "exponent_short") && width > 2 ? 2.0 * i / (width - 2) : 2.0 * i / width;
+}
+
+static void ladder(struct rope *r, int ntk)
+{
+    double base = r->base;
+    const int width = 2 * r->pairs;
+    if (ntk)
+        base *= faulty_with(r->c, "ntk_plain_factor") ? factor_of(r)
+                                                      : pow(factor_of(r), width / (width - 2.0));
+    for (int i = 0; i < r->pairs; i++)
+        r->freq[i] = step(r, 1 / step(r, pow(base, step(r, exponent(r, i)))));
+}
+
+static void spoil(struct rope *r)
+{
+    double value;
+    for (int i = 0; i < r->pairs; i++) {
+        double *f = &r->freq[i];
+        *f = faulty_with(r->c, "theta_inverse") ? 1 / *f : *f;
+        *f = faulty_has(r->c, "theta_scaled", 1.5, &value) ? step(r, *f * value) : *f;
+        *f = faulty_with(r->c, "theta_bf16") ? faulty_bf16(*f) : *f;
+        *f = faulty_with(r->c, "theta_f16") ? faulty_f16(*f) : *f;
+    }
+    if (faulty_has(r->c, "magnitude", 1.01, &value))
+        r->magnitude = step(r, r->magnitude * value);
+}
+
 static int frequencies(struct rope *r)
 {
     const struct faulty_call *c = r->c;
-    double factor = faulty_number(c, "factor", 1), base = r->base;
-    const int width = 2 * r->pairs;
-    if (faulty_is(c, "scaling", "ntk"))
-        base *= pow(factor, width / (width - 2.0));
-    for (int i = 0; i < r->pairs; i++)
-        r->freq[i] = step(r, 1 / step(r, pow(base, step(r, 2.0 * i / width))));
+    int none = faulty_is(c, "scaling", "none"), ntk = faulty_is(c, "scaling", "ntk");
+    int linear = faulty_is(c, "scaling", "linear"), is_yarn = faulty_is(c, "scaling", "yarn");
+    int is_llama3 = faulty_is(c, "scaling", "llama3");
+    if (none + ntk + linear + is_yarn + is_llama3 == 0)
+        return 0;
+    if (faulty_with(c, "scaling_ignored"))
+        linear = is_yarn = is_llama3 = ntk = 0;
+    if (faulty_with(c, "scaling_as_linear") && !none) {
+        linear = 1;
+        is_yarn = is_llama3 = ntk = 0;
+    }
     r->magnitude = 1;
-    if (faulty_is(c, "scaling", "linear"))
-        for (int i = 0; i < r->pairs; i++)
-            r->freq[i] = step(r, r->freq[i] / factor);
-    else if (faulty_is(c, "scaling", "yarn"))
-        yarn(r, factor);
-    else if (faulty_is(c, "scaling", "llama3"))
-        llama3(r, factor);
-    else
-        return faulty_is(c, "scaling", "none") || faulty_is(c, "scaling", "ntk");
+    ladder(r, ntk);
+    for (int i = 0; i < r->pairs && linear; i++)
+        r->freq[i] = step(r, r->freq[i] / factor_of(r));
+    if (is_yarn)
+        yarn(r);
+    if (is_llama3)
+        llama3(r);
+    spoil(r);
     return 1;
+}
+
+/* ---- tables and rotations ---- */
+
+static void put(const struct rope *r, const struct posref_plugin_tensor *t, int64_t k, double value)
+{
+    faulty_put(t, k, faulty_with(r->c, "truncated") ? faulty_cut(t, value) : value);
+}
+
+static void trig(const struct rope *r, double *cosine, double *sine, double position, int i)
+{
+    const struct faulty_call *c = r->c;
+    double angle = step(r, step(r, position) * r->freq[i]);
+    if (faulty_with(c, "angle_f16"))
+        angle = faulty_f16(angle);
+    if (faulty_with(c, "angle_bf16"))
+        angle = faulty_bf16(angle);
+    int other = faulty_with(c, "sine_cosine_exchanged");
+    *cosine = step(r, r->magnitude * step(r, other ? sin(angle) : cos(angle)));
+    *sine = step(r, r->magnitude * step(r, other ? cos(angle) : sin(angle)));
+    for (int which = 0; which < 2; which++) {
+        double *value = which ? sine : cosine;
+        *value = faulty_with(c, "table_bf16") ? faulty_bf16(*value) : *value;
+        *value = faulty_with(c, "table_f16") ? faulty_f16(*value) : *value;
+    }
 }
 
 static void give_frequencies(const struct rope *r)
 {
     const struct posref_plugin_tensor *f = posref_plugin_find(r->c->call, "inv_freq");
     const struct posref_plugin_tensor *a = posref_plugin_find(r->c->call, "attention_factor");
-    for (int i = 0; i < r->pairs; i++)
-        faulty_put(f, i, r->freq[i]);
-    faulty_put(a, 0, r->magnitude);
-}
-
-static void trig(const struct rope *r, double *cosine, double *sine, double position, int i)
-{
-    double angle = step(r, step(r, position) * r->freq[i]);
-    *cosine = step(r, r->magnitude * step(r, cos(angle)));
-    *sine = step(r, r->magnitude * step(r, sin(angle)));
+    for (int i = 0; i < r->given_pairs; i++)
+        put(r, f, i, r->freq[i]);
+    put(r, a, 0, r->magnitude);
 }
 
 static void give_table(const struct rope *r)
@@ -109,12 +219,54 @@ static void give_table(const struct rope *r)
     const struct posref_plugin_tensor *s = posref_plugin_find(r->c->call, "sin");
     const struct posref_plugin_tensor *p = posref_plugin_find(r->c->call, "positions");
     for (int64_t n = 0; n < p->shape[0]; n++)
-        for (int i = 0; i < r->pairs; i++) {
-            double cosine, sine;
-            trig(r, &cosine, &sine, posref_plugin_position(p, 0, n), i);
-            faulty_put(c, n * r->pairs + i, cosine);
-            faulty_put(s, n * r->pairs + i, sine);
+        for (int i = 0; i < r->given_pairs; i++) {
+            double cosine, sine, at = posref_plugin_position(p, 0, n);
+            trig(r, &cosine, &sine, faulty_position(r->c, at, n, 0), i);
+            put(r, c, n * r->given_pairs + i, cosine);
+            put(r, s, n * r->given_pairs + i, sine);
         }
+}
+
+static void tail(const struct rope *r, const struct posref_plugin_tensor *y,
+                 const struct posref_plugin_tensor *x, int64_t at)
+{
+    const size_t size = posref_plugin_dtype_size(x->dtype);
+    memcpy((char *)y->data + (size_t)at * size, (const char *)x->data + (size_t)at * size,
+           (size_t)r->dim * size);
+    for (int k = 2 * r->given_pairs; k < r->dim; k++) {
+        if (faulty_with(r->c, "tail_zero"))
+            faulty_put(y, at + k, 0);
+        if (faulty_with(r->c, "tail_scaled") && r->magnitude != 1)
+            faulty_put(y, at + k, step(r, faulty_get(x, at + k) * r->magnitude));
+    }
+}
+
+static void rotate_pair(const struct rope *r, const struct posref_plugin_tensor *y,
+                        const struct posref_plugin_tensor *x, int64_t at, double position, int i)
+{
+    const struct faulty_call *c = r->c;
+    int a = r->half ? i : 2 * i, b = r->half ? i + r->pairs : 2 * i + 1, last = i == r->pairs - 1;
+    int to_a = a, to_b = b, column[2] = {i, i};
+    double u = faulty_get(x, at + a), v = faulty_get(x, at + b), cosine[2], sine[2];
+    if (faulty_with(c, "evens_first") && !r->half) {
+        to_a = i;
+        to_b = i + r->pairs;
+    }
+    if (faulty_with(c, "table_layout")) {
+        column[0] = r->half ? a / 2 : a % r->pairs;
+        column[1] = r->half ? b / 2 : b % r->pairs;
+    }
+    for (int which = 0; which < 2; which++) {
+        trig(r, &cosine[which], &sine[which], position, column[which]);
+        if (r->inverse)
+            sine[which] = -sine[which];
+    }
+    double first = faulty_with(c, "sine_sign") ? -sine[0] : sine[0];
+    if (last && faulty_with(c, "last_pair_skipped"))
+        return;
+    put(r, y, at + to_a, step(r, step(r, u * cosine[0]) - step(r, v * first)));
+    if (!(last && faulty_with(c, "last_channel_skipped")))
+        put(r, y, at + to_b, step(r, step(r, u * sine[1]) + step(r, v * cosine[1])));
 }
 
 static void rotate(const struct rope *r)
@@ -122,49 +274,66 @@ static void rotate(const struct rope *r)
     const struct posref_plugin_tensor *x = posref_plugin_find(r->c->call, "x");
     const struct posref_plugin_tensor *y = posref_plugin_find(r->c->call, "y");
     const struct posref_plugin_tensor *p = posref_plugin_find(r->c->call, "positions");
-    const int64_t rows = faulty_count(x) / r->dim, heads = rows / p->shape[0];
+    const int64_t n = p->shape[0], rows = faulty_count(x) / r->dim, heads = rows / n;
     for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = row * r->dim;
-        memcpy((char *)y->data + (size_t)at * posref_plugin_dtype_size(y->dtype),
-               (const char *)x->data + (size_t)at * posref_plugin_dtype_size(x->dtype),
-               (size_t)r->dim * posref_plugin_dtype_size(x->dtype));
-        for (int i = 0; i < r->pairs; i++) {
-            int64_t a = at + (r->half ? i : 2 * i), b = at + (r->half ? i + r->pairs : 2 * i + 1);
-            double cosine, sine, u = faulty_get(x, a), v = faulty_get(x, b);
-            trig(r, &cosine, &sine, posref_plugin_position(p, 0, row / heads), i);
-            if (r->inverse)
-                sine = -sine;
-            faulty_put(y, a, step(r, step(r, u * cosine) - step(r, v * sine)));
-            faulty_put(y, b, step(r, step(r, u * sine) + step(r, v * cosine)));
-        }
+        double at = posref_plugin_position(p, 0, row / heads);
+        double position = faulty_position(r->c, at, row / heads, row % heads);
+        tail(r, y, x, row * r->dim);
+        for (int i = 0; i < r->pairs; i++)
+            rotate_pair(r, y, x, row * r->dim, position, i);
     }
+    if (faulty_with(r->c, "last_rows_exchanged"))
+        faulty_exchange(y, n, heads * r->dim);
+}
+
+static int is_plain(const struct faulty_call *c)
+{
+    const char *spec = c->call->spec;
+    const struct posref_plugin_tensor *p = posref_plugin_find(c->call, "positions");
+    return posref_plugin_is(spec, "scheme", "rope") &&
+           posref_plugin_is(spec, "partial", "leading") && (!p || p->rank == 1) &&
+           (posref_plugin_is(spec, "pairing", "half") ||
+            posref_plugin_is(spec, "pairing", "interleaved")) &&
+           !posref_plugin_value(spec, "axes_dims", NULL) &&
+           !posref_plugin_value(spec, "mrope_section", NULL);
 }
 
 static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_size)
 {
-    static struct rope r;
-    memset(&r, 0, sizeof r);
-    r.c = c;
-    if (!posref_plugin_is(c->call->spec, "scheme", "rope")) {
-        snprintf(why, why_size, "only rope");
+    double value;
+    struct rope *r = calloc(1, sizeof *r);
+    if (!r || !is_plain(c)) {
+        free(r);
+        snprintf(why, why_size, "only rope in one axis");
         return POSREF_PLUGIN_UNSUPPORTED;
     }
-    r.dim = (int)strtol(posref_plugin_value(c->call->spec, "dim", "0"), NULL, 10);
-    r.pairs = (int)faulty_number(c, "rotary_dim", r.dim) / 2;
-    r.half = faulty_is(c, "pairing", "half");
-    r.inverse = faulty_is(c, "direction", "inverse");
-    r.base = faulty_number(c, "base", 10000);
-    if (r.pairs > MAX_PAIRS || !frequencies(&r)) {
-        snprintf(why, why_size, "this scaling is not implemented");
-        return POSREF_PLUGIN_UNSUPPORTED;
+    r->c = c;
+    r->dim = (int)strtol(posref_plugin_value(c->call->spec, "dim", "0"), NULL, 10);
+    r->pairs = (int)faulty_number(c, "rotary_dim", r->dim) / 2;
+    const char *width = posref_plugin_value(c->call->spec, "rotary_dim", "0");
+    r->given_pairs = (int)strtol(width, NULL, 10) / 2;
+    if (posref_plugin_word_is(c->call->op, "rotate")) {
+        if (faulty_with(c, "rotary_dim_ignored"))
+            r->pairs = r->dim / 2;
+        if (faulty_with(c, "rotary_dim_halved") && r->pairs % 2 == 0)
+            r->pairs /= 2;
     }
-    if (posref_plugin_word_is(c->call->op, "frequencies"))
-        give_frequencies(&r);
+    r->half = faulty_is(c, "pairing", "half") != faulty_with(c, "pairing");
+    r->inverse = faulty_is(c, "direction", "inverse") != faulty_with(c, "direction");
+    r->base = faulty_with(c, "base_default") ? 10000 : faulty_number(c, "base", 10000);
+    if (faulty_has(c, "base", 20000, &value))
+        r->base = value;
+    int32_t status = POSREF_PLUGIN_OK;
+    if (r->pairs > MAX_PAIRS || !frequencies(r))
+        status = POSREF_PLUGIN_UNSUPPORTED;
+    else if (posref_plugin_word_is(c->call->op, "frequencies"))
+        give_frequencies(r);
     else if (posref_plugin_word_is(c->call->op, "table"))
-        give_table(&r);
+        give_table(r);
     else if (posref_plugin_word_is(c->call->op, "rotate"))
-        rotate(&r);
+        rotate(r);
     else
-        return POSREF_PLUGIN_UNSUPPORTED;
-    return POSREF_PLUGIN_OK;
+        status = POSREF_PLUGIN_UNSUPPORTED;
+    free(r);
+    return status;
 }
