@@ -97,7 +97,8 @@ static void dynamic(struct judge_frequency *f, const struct posref_spec *spec, i
 {
     const double times = posref_scaling_length(spec) / spec->original_max_position_embeddings;
     const double stretch = spec->factor * (times - 1) + 1;
-    stretched(f, spec, i, log(stretch), 3 * (spec->factor * times + fabs(spec->factor - 1)) / stretch);
+    const double terms = spec->factor * times + fabs(spec->factor - 1);
+    stretched(f, spec, i, log(stretch), 3 * terms / stretch);
 }
 
 static void dynamic_alpha(struct judge_frequency *f, const struct posref_spec *spec, int i)

@@ -2,8 +2,9 @@
 /* Scalings that go by the length of the sequence, r = rotary_dim, L = original_max_position_
  * embeddings, S = the length: seq_len, or what Hugging Face's history keeps, and never below L, so
  * that a sequence up to L is not scaled.
- *     dynamic           base' = base (factor S/L - (factor - 1))^(r/(r-2))   (Hugging Face; emozilla)
- *     dynamic_constant  base' = base (factor^2 - factor + 1)^(r/(r-2))       (vLLM until 2026-04 and
+ *     dynamic           base' = base (factor S/L - (factor - 1))^(r/(r-2))
+ *                       (Hugging Face; emozilla)
+ *     dynamic_constant  base' = base (factor^2 - factor + 1)^(r/(r-2))   (vLLM until 2026-04 and
  *                       SGLang: S = factor L whatever the length)
  *     dynamic_alpha     base' = base alpha^(r/(r-2)), alpha = max(1, 2^(ceil(log2(S/L)) + 1) - 1)
  *                       (Qwen-1)

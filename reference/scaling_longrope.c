@@ -7,7 +7,8 @@
  *     su: sqrt(1 + ln factor / ln L);   yarn: 1 + ln(factor) / 10.
  *
  * sqrt(1 + ln factor / ln L) is rational only where factor = L^(p/q), which is recognised: x times
- * it might be a tie at position 0, which no precision decides. Where it is irrational there is none.
+ * it might be a tie at position 0, which no precision decides. Where it is irrational there is
+ * none.
  */
 #include "scaling.h"
 
