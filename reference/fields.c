@@ -128,7 +128,8 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_SCALING] = CHOICE("scaling", scaling, scalings, "none",
                                     "how frequencies change for long context"),
     [POSREF_FIELD_FACTOR] = REAL("factor", factor, 1e-6, false, 1e6, "", NULL,
-                                 "context extension factor; required where a scaling divides by it"),
+                                 "context extension factor; required where a scaling divides "
+                                 "by it"),
     [POSREF_FIELD_ALPHA] = REAL("alpha", alpha, 1e-6, false, 1e6, "", NULL,
                                 "another name of factor for ntk (Hunyuan's constant alpha)"),
     [POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS] =
