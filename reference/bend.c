@@ -217,9 +217,12 @@ enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref
                                     enum posref_dtype dtype, const struct posref_arena *arena,
                                     struct posref_error *err)
 {
-    struct bend_job job = {.bend = bend, .op = op, .in = in, .out = out, .dtype = dtype,
+    struct posref_bend settled = *bend; /* scalings by length go by the positions */
+    struct bend_job job = {.bend = &settled, .op = op, .in = in, .out = out, .dtype = dtype,
                            .arena = arena, .err = err};
-    enum posref_status status;
+    enum posref_status status = posref_spec_settle(&settled.spec, in, err);
+    if (status != POSREF_OK)
+        return status;
     out->outputs.n = 0;
     out->pair = NULL;
     out->n_pairs = 0;
