@@ -195,15 +195,9 @@ static void llama_cpp(const struct reading *at)
         ggml_yarn(at);
     if (is(at, "llama3"))
         ggml_llama3(at);
-    if (is(at, "dynamic") && !at->rope->has_alpha) {
-        struct posref_spec spec = copy(at);
-        resolve_set(&spec, "scaling", "none");
-        unset(&spec, "factor");
-        unset(&spec, "seq_len");
-        unset(&spec, "original_max_position_embeddings");
-        differs(at, RESOLVE_LLAMA_CPP, "rope_type", &spec, "does not convert dynamic scaling: "
-                "nothing is scaled");
-    }
+    if (is(at, "dynamic") && !at->rope->has_alpha)
+        refuses(at, RESOLVE_LLAMA_CPP, "rope_type", "does not convert dynamic scaling: the base "
+                "never grows");
     if (is(at, "longrope"))
         refuses(at, RESOLVE_LLAMA_CPP, "rope_type", "takes the long factors when the context of a "
                 "sequence is longer than the original length, whatever its tokens");

@@ -207,6 +207,15 @@ noted ignored factor
 config '{"model_type": "internlm2", "rope_theta": 1e6, "max_position_embeddings": 32768,
     "rope_scaling": {"type": "dynamic", "factor": 2.0}, '"$size"'}'
 noted runtime rope_type 'vllm fixes the base once'
+noted runtime rope_type 'llama.cpp does not convert'
+spec 0 scaling=dynamic factor=2 seq_len=32768 original_max_position_embeddings=32768
+says '[.layers[0].regimes[].spec.seq_len] == [65536, 131072]'
+config "$(cat "$(dirname "$0")/configs/phi-4-mini.json")"
+spec 0 scaling=longrope rotary_dim=96 seq_len=4096 factor=32
+says '.layers[0].attention_factor == 1.1902380714238083'
+says '.layers[0].regimes | length == 1 and .[0].spec.seq_len == 4097'
+says '.layers[0] | .inv_freq[1] / .regimes[0].inv_freq[1] - 1.118320672 | fabs < 1e-15'
+noted runtime rope_type 'mlx takes the long factors'
 config '{"model_type": "qwen2_vl", "rope_theta": 1e6, "rope_scaling": {"type": "mrope",
     "rope_type": "default", "mrope_section": [16, 24, 24]}, '"$size"'}'
 spec 0 scaling=none base=1000000 mrope_interleaved=false
