@@ -33,6 +33,15 @@ static const char *const schemes[] = {
     "fourier",
     "shaw",
     "transformer_xl",
+    "t5_bias",
+    "relative_bias",
+    "deberta",
+    "swin",
+    "beit",
+    "swinv2",
+    "kerple",
+    "fire",
+    "sandwich",
     NULL,
 };
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
@@ -57,6 +66,12 @@ static const char *const beyonds[] = {"error", "truncate", "interpolate", NULL};
 static const char *const interpolations[] = {"linear", "cubic", NULL};
 static const char *const x_scales[] = {"one", "sqrt_dim", NULL};
 static const char *const forms[] = {"distance", "row", "symmetric", NULL};
+static const char *const alibi_aligns[] = {"bottom_right", "top_left", NULL};
+static const char *const slopes[] = {"published", "geometric", "published_bf16", NULL};
+static const char *const tables[] = {"clipped", "full", NULL};
+static const char *const differences[] = {"query_minus_key", "key_minus_query", NULL};
+static const char *const weights_layouts[] = {"entries_heads", "heads_entries", NULL};
+static const char *const kernels[] = {"log", "power", NULL};
 
 static const char *const embedding_types[] = {"shaw", "relative_key", "relative_key_query", NULL};
 static const char *const relative_keys[] = {"sinusoid", "learned", "zero_padded", NULL};
@@ -286,6 +301,59 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_TEMPERATURE_OFFSET] = REAL("temperature_offset", temperature_offset, 0, false,
                                              2147483648.0, "tokens", NULL,
                                              "o of temperature=llama_cpp; default: 0"),
+    [POSREF_FIELD_ALIGN] = CHOICE("align", align, alibi_aligns, "bottom_right",
+                                  "bottom_right: queries stand where their positions say, the last "
+                                  "on the last key when they end together; top_left: the first "
+                                  "query stands on the first key"),
+    [POSREF_FIELD_SLOPES] = CHOICE("slopes", slopes, slopes, "published",
+                                   "published: powers of two of the next lower power of two of "
+                                   "heads, the rest in between; geometric: 2^(-alibi_bias_max "
+                                   "(h + 1)/num_heads); published_bf16: published, rounded to "
+                                   "bfloat16"),
+    [POSREF_FIELD_NUM_BUCKETS] = INT("num_buckets", num_buckets, 2, 65536, "buckets", "32",
+                                     "buckets of relative distances, even (deberta: "
+                                     "position_buckets)"),
+    [POSREF_FIELD_MAX_DISTANCE] = INT("max_distance", max_distance, 1, 2147483647, "tokens", "128",
+                                      "t5_bias: distances from here on share the last bucket; "
+                                      "deberta: its max_relative_positions; relative_bias, "
+                                      "required by table=clipped: distances are clipped to this"),
+    [POSREF_FIELD_BIDIRECTIONAL] = {.name = "bidirectional", .type = POSREF_TYPE_BOOL,
+                                    .offset = AT(bidirectional), .unit = "",
+                                    .default_text = "true",
+                                    .meaning = "half of the buckets are for keys after the query; "
+                                               "false: these share the bucket of distance 0"},
+    [POSREF_FIELD_TABLE] = CHOICE("table", table, tables, "clipped",
+                                  "2 max_distance + 1 entries, further distances clipped, or the "
+                                  "full 2 max_position_embeddings - 1"),
+    [POSREF_FIELD_MAX_POSITION_EMBEDDINGS] =
+        INT("max_position_embeddings", max_position_embeddings, 1, 1048576, "tokens", NULL,
+            "longest sequence that the table is made for; required by table=full"),
+    [POSREF_FIELD_DIFFERENCE] = CHOICE("difference", difference, differences, "query_minus_key",
+                                       "sign of the relative distance that the table is looked up "
+                                       "by"),
+    [POSREF_FIELD_WINDOW_SIZE] = LIST("window_size", window_size, POSREF_TYPE_INTS, 1, 1024,
+                                      "tokens", "height and width of the window, or one number for "
+                                      "both; required"),
+    [POSREF_FIELD_PRETRAINED_WINDOW_SIZE] =
+        LIST("pretrained_window_size", pretrained_window_size, POSREF_TYPE_INTS, 1, 1024, "tokens",
+             "window of the pre-training, which scales the coordinates; default: window_size"),
+    [POSREF_FIELD_WEIGHTS_LAYOUT] = CHOICE("weights_layout", weights_layout, weights_layouts,
+                                           "entries_heads",
+                                           "shape of weights: [entries, heads], or [heads, "
+                                           "entries] (T5X)"),
+    [POSREF_FIELD_KERNEL] = CHOICE("kernel", kernel, kernels, "log",
+                                   "bias at distance n: -r1 ln(1 + r2 n) or -r1 n^r2"),
+    [POSREF_FIELD_LOG_SCALE] = REAL("log_scale", log_scale, 0, true, 1e6, "", NULL,
+                                    "c of ln(c n + 1), learned; required"),
+    [POSREF_FIELD_THRESHOLD] = REAL("threshold", threshold, 0, true, 2147483647.0, "tokens", NULL,
+                                    "L: queries before this position are interpolated as if at "
+                                    "it, learned; required"),
+    [POSREF_FIELD_EPSILON] = REAL("epsilon", epsilon, 0, false, 1, "", "0",
+                                  "added to the denominator; the paper's formula has none, its "
+                                  "code 1e-6"),
+    [POSREF_FIELD_MLP_WIDTH] = INT("mlp_width", mlp_width, 1, 4096, "channels", NULL,
+                                   "hidden channels of the network; default: 32 (fire), 512 "
+                                   "(swinv2)"),
 };
 
 const struct posref_field_def *posref_field_def(enum posref_field field)

@@ -21,6 +21,12 @@ static const struct posref_input_def inputs[] = {
     {"u", "in place of the query against keys, [dim] or [heads, dim]", false},
     {"v_bias", "in place of the query against relative keys, [dim] or [heads, dim]", false},
     {"v", "values of attention, [n_k, dim_v] or [n_k, heads, dim_v]", false},
+    {"r1", "kerple: the factor of each head, positive", false},
+    {"r2", "kerple: the second parameter of each head, positive", false},
+    {"w1", "first layer of the network of a bias, [mlp_width, inputs]", false},
+    {"b1", "bias of the first layer, [mlp_width]", false},
+    {"w2", "second layer, [num_heads, mlp_width]", false},
+    {"b2", "bias of the second layer, [num_heads]", false},
 };
 
 const struct posref_input_def *posref_input_def(int i)
@@ -112,7 +118,9 @@ static enum posref_status read_axis(int64_t *out, const struct shaping *s, const
     const char *spec = (const char *)s->spec;
     if (field >= 0)
         memcpy(&value, spec + posref_field_def((enum posref_field)field)->offset, sizeof value);
-    if (field >= 0)
+    if (strcmp(name, "entries") == 0)
+        *out = posref_scheme_def(s->spec->scheme)->entries(s->spec);
+    else if (field >= 0)
         *out = value; /* 0 where the field has no value */
     else
         status = count_positions(out, s, strcmp(name, "n") == 0     ? "positions"
@@ -161,6 +169,12 @@ static enum posref_status settle(int64_t *shape, int *rank, const struct shaping
     return POSREF_OK;
 }
 
+/* The axis `heads`: num_heads, or free when the spec does not say. */
+static bool is_heads(const char *text)
+{
+    return strncmp(text, "heads", 5) == 0 && (text[5] == ',' || text[5] == '\0');
+}
+
 enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
                                       const struct posref_spec *spec,
                                       const struct posref_tensors *inputs_given, const char *name,
@@ -168,6 +182,7 @@ enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
 {
     const char *text = posref_input_shape_text((enum posref_scheme)spec->scheme, name);
     const struct shaping s = {spec, inputs_given, name, err};
+    const bool heads_given = spec->given[POSREF_FIELD_NUM_HEADS];
     int free_axis = -1;
     bool optional = false;
     if (!text || !*text)
@@ -175,11 +190,13 @@ enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
                            posref_scheme_def(spec->scheme)->info.name);
     for (*rank = 0; *rank < POSREF_MAX_RANK; ++*rank, text++) {
         size_t length = strcspn(text, ",");
-        if (text[0] == '*' || text[0] == '[') {
+        if (text[0] == '*' || text[0] == '[' || (is_heads(text) && !heads_given)) {
             free_axis = *rank;
             optional = text[0] == '[';
         } else {
-            enum posref_status status = read_axis(&shape[*rank], &s, text, length);
+            enum posref_status status = is_heads(text)
+                                            ? read_axis(&shape[*rank], &s, "num_heads", 9)
+                                            : read_axis(&shape[*rank], &s, text, length);
             if (status != POSREF_OK)
                 return status;
         }
@@ -188,6 +205,12 @@ enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
             ++*rank;
             break;
         }
+    }
+    if (spec->weights_layout == POSREF_WEIGHTS_HEADS_ENTRIES && strcmp(name, "weights") == 0) {
+        const int64_t entries = shape[0];
+        shape[0] = shape[1];
+        shape[1] = entries;
+        free_axis = free_axis < 0 ? -1 : 1 - free_axis;
     }
     return settle(shape, rank, &s, free_axis, optional, count, free_size);
 }

@@ -16,35 +16,18 @@ static double slope_k(double slope, int h)
 
 static struct judge_unit *add_one(struct judge_case *c, int64_t element, int head)
 {
-    struct judge_unit *unit = &c->unit[c->n_units++];
-    memset(unit, 0, sizeof *unit);
-    unit->n = 1;
-    unit->element[0] = element;
-    unit->want[0] = posref_judge_value(&c->golden->item[0], element);
-    unit->got[0] = posref_judge_value(&c->actual->item[0], element);
-    unit->scale = unit->out_scale[0] = fabs(unit->want[0]);
-    unit->angle = 1;
-    unit->moves = unit->want[0] != 0;
-    unit->pair = head;
-    unit->position = (double)NAN;
-    return unit;
+    return posref_judge_add_one(c, 0, element, head);
 }
 
-/* The published slopes, to about 1e-15. */
+/* The slopes, to about 1e-15. */
 static double slope_of(const struct posref_spec *spec, int h)
 {
     int num, den;
     posref_layout_slope(&num, &den, spec, h);
-    return exp2(-spec->alibi_bias_max * num / den);
-}
-
-static const double *grid(const struct judge_case *c, const char *name, int64_t *n)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(c->inputs, name);
-    if (!tensor)
-        tensor = posref_tensors_find(c->inputs, "positions");
-    *n = tensor->shape[tensor->rank - 1];
-    return tensor->data;
+    const double slope = exp2(-spec->alibi_bias_max * num / den);
+    return spec->slopes == POSREF_SLOPES_PUBLISHED_BF16
+               ? posref_widen(posref_narrow(slope, POSREF_BF16), POSREF_BF16)
+               : slope;
 }
 
 static double bias_of(const struct posref_spec *spec, double slope, double q, double k)
@@ -128,14 +111,16 @@ static void row_units(struct judge_case *c, const struct row *row, int head, int
 static enum posref_status weights_units(struct judge_case *c)
 {
     int64_t n_q, n_k;
-    const double *q = grid(c, "q_positions", &n_q), *k = grid(c, "k_positions", &n_k);
+    const double *q = posref_judge_grid(c, "q_positions", &n_q);
+    const double *k = posref_judge_grid(c, "k_positions", &n_k);
+    const double shift = c->spec->align == POSREF_ALIGN_TOP_LEFT ? k[0] - q[0] : 0;
     const double *logits = posref_tensors_find(c->inputs, "logits")->data;
     enum posref_status status = posref_judge_allocate(c, c->spec->num_heads * n_q * n_k);
     const double *golden = c->golden->item[0].data;
     for (int64_t r = 0; r < c->spec->num_heads * n_q && status == POSREF_OK; r++) {
         const int head = (int)(r / n_q);
         struct row row = {.spec = c->spec, .logits = logits + r * n_k, .k = k, .n = n_k,
-                          .weight = golden + r * n_k, .q = q[r % n_q],
+                          .weight = golden + r * n_k, .q = q[r % n_q] + shift,
                           .slope = slope_of(c->spec, head), .largest = -HUGE_VAL};
         row.k_slope = slope_k(row.slope, head);
         for (int64_t j = 0; j < n_k; j++)
@@ -166,7 +151,9 @@ void posref_attention_alibi_estimate(struct posref_attention_estimate *out,
                                      int64_t j)
 {
     const double slope = slope_of(a->job->spec, (int)head);
-    const double q = a->q_positions.value[i], k = a->k_positions.value[j];
+    const bool top_left = a->job->spec->align == POSREF_ALIGN_TOP_LEFT;
+    const double shift = top_left ? a->k_positions.value[0] - a->q_positions.value[0] : 0;
+    const double q = a->q_positions.value[i] + shift, k = a->k_positions.value[j];
     out->bias = fabs(bias_of(a->job->spec, slope, q, k));
     out->bias_k = slope_k(slope, (int)head) + 1;
 }

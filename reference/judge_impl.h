@@ -65,6 +65,18 @@ POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c
 POSREF_MUST_USE enum posref_status posref_judge_units_waves(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_learned(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_attention(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_table(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_kerple(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_sandwich(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_network(struct judge_case *c);
+
+/* Adds a unit of one element, judged against its own size, and returns it. */
+struct judge_unit *posref_judge_add_one(struct judge_case *c, int tensor, int64_t element,
+                                        int head);
+/* Positions of queries or keys (by their input's name), of which there are *n. */
+const double *posref_judge_grid(const struct judge_case *c, const char *name, int64_t *n);
+/* The elements of an input; NULL: not given. */
+const double *posref_judge_input(const struct judge_case *c, const char *name);
 
 /* Element k of a tensor, as a double. */
 double posref_judge_value(const struct posref_tensor *tensor, int64_t k);

@@ -79,6 +79,11 @@ void posref_layout_wave(int *sine, int *cosine, const struct posref_block *block
 
 void posref_layout_slope(int *num, int *den, const struct posref_spec *spec, int h)
 {
+    if (spec->slopes == POSREF_SLOPES_GEOMETRIC) {
+        *num = h + 1;
+        *den = spec->num_heads;
+        return;
+    }
     int c = 1; /* the largest power of two that is at most num_heads */
     while (c <= spec->num_heads / 2)
         c *= 2;

@@ -33,7 +33,7 @@ void posref_layout_block(struct posref_block *out, const struct posref_spec *spe
 /* Channels of sine and cosine i < n_sines; *cosine = -1: there is none. */
 void posref_layout_wave(int *sine, int *cosine, const struct posref_block *block, int i);
 
-/* ALiBi: slope h < num_heads is 2^(-alibi_bias_max num / den), den a power of two. */
+/* ALiBi: slope h < num_heads is 2^(-alibi_bias_max num / den), before any rounding to bfloat16. */
 void posref_layout_slope(int *num, int *den, const struct posref_spec *spec, int h);
 
 #endif

@@ -66,6 +66,15 @@ enum posref_scheme {
     POSREF_SCHEME_FOURIER,
     POSREF_SCHEME_SHAW,
     POSREF_SCHEME_TRANSFORMER_XL,
+    POSREF_SCHEME_T5_BIAS,
+    POSREF_SCHEME_RELATIVE_BIAS,
+    POSREF_SCHEME_DEBERTA,
+    POSREF_SCHEME_SWIN,
+    POSREF_SCHEME_BEIT,
+    POSREF_SCHEME_SWINV2,
+    POSREF_SCHEME_KERPLE,
+    POSREF_SCHEME_FIRE,
+    POSREF_SCHEME_SANDWICH,
     POSREF_N_SCHEMES
 };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
@@ -91,6 +100,12 @@ enum posref_interpolation { POSREF_INTERPOLATION_LINEAR, POSREF_INTERPOLATION_CU
 enum posref_x_scale { POSREF_X_SCALE_ONE, POSREF_X_SCALE_SQRT_DIM };
 enum posref_exponent { POSREF_EXPONENT_D, POSREF_EXPONENT_HALF_MINUS_ONE };
 enum posref_alibi_form { POSREF_ALIBI_DISTANCE, POSREF_ALIBI_ROW, POSREF_ALIBI_SYMMETRIC };
+enum posref_slopes { POSREF_SLOPES_PUBLISHED, POSREF_SLOPES_GEOMETRIC,
+                     POSREF_SLOPES_PUBLISHED_BF16 };
+enum posref_table_kind { POSREF_TABLE_CLIPPED, POSREF_TABLE_FULL };
+enum posref_difference { POSREF_DIFFERENCE_QUERY_MINUS_KEY, POSREF_DIFFERENCE_KEY_MINUS_QUERY };
+enum posref_entries_layout { POSREF_WEIGHTS_ENTRIES_HEADS, POSREF_WEIGHTS_HEADS_ENTRIES };
+enum posref_kernel { POSREF_KERNEL_LOG, POSREF_KERNEL_POWER };
 
 enum posref_embedding_type { POSREF_EMBEDDING_SHAW, POSREF_EMBEDDING_RELATIVE_KEY,
                              POSREF_EMBEDDING_RELATIVE_KEY_QUERY };
@@ -176,6 +191,22 @@ enum posref_field {
     POSREF_FIELD_TEMPERATURE_SCALE,
     POSREF_FIELD_TEMPERATURE_LENGTH,
     POSREF_FIELD_TEMPERATURE_OFFSET,
+    POSREF_FIELD_ALIGN,
+    POSREF_FIELD_SLOPES,
+    POSREF_FIELD_NUM_BUCKETS,
+    POSREF_FIELD_MAX_DISTANCE,
+    POSREF_FIELD_BIDIRECTIONAL,
+    POSREF_FIELD_TABLE,
+    POSREF_FIELD_MAX_POSITION_EMBEDDINGS,
+    POSREF_FIELD_DIFFERENCE,
+    POSREF_FIELD_WINDOW_SIZE,
+    POSREF_FIELD_PRETRAINED_WINDOW_SIZE,
+    POSREF_FIELD_WEIGHTS_LAYOUT,
+    POSREF_FIELD_KERNEL,
+    POSREF_FIELD_LOG_SCALE,
+    POSREF_FIELD_THRESHOLD,
+    POSREF_FIELD_EPSILON,
+    POSREF_FIELD_MLP_WIDTH,
     POSREF_N_FIELDS
 };
 
@@ -264,6 +295,22 @@ struct posref_spec {
     double temperature_scale;
     double temperature_length;
     double temperature_offset;
+    int align;
+    int slopes;
+    int num_buckets;
+    int max_distance;
+    bool bidirectional;
+    int table;
+    int max_position_embeddings;
+    int difference;
+    struct posref_ints window_size;
+    struct posref_ints pretrained_window_size;
+    int weights_layout;
+    int kernel;
+    double log_scale;
+    double threshold;
+    double epsilon;
+    int mlp_width;
     bool given[POSREF_N_FIELDS];
 };
 
@@ -363,10 +410,12 @@ int posref_input_find(const char *name);
 const char *posref_input_shape_text(enum posref_scheme scheme, const char *name);
 /* The shape of `name` for a completed spec and its positions among `inputs`, from the scheme's
  * shape text. An axis is n, n_q or n_k (positions, queries, keys), a number, the name of an INT
- * field with an optional factor before and a summand behind it (2*max_distance+1), `*` (free: what
- * `count` elements leave for it), or `[*]` (the same, absent when nothing is left). count = -1:
- * unknown; the free axis has `free_size` entries then (0: absent). Fails, naming the input, when
- * count does not fit, positions are missing, or the scheme reads no such input. */
+ * field with an optional factor before and a summand behind it (2*max_distance+1), `entries` (of
+ * the scheme's learned table, in the order of weights_layout), `*` (free: what `count` elements
+ * leave for it), `[*]` (the same, absent when nothing is left), or `heads` (num_heads, free where
+ * the spec has none). count = -1: unknown; the free axis has `free_size` entries then (0: absent).
+ * Fails, naming the input, when count does not fit, positions are missing, or the scheme reads no
+ * such input. */
 POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_RANK], int *rank,
                                                       const struct posref_spec *spec,
                                                       const struct posref_tensors *inputs,
@@ -379,15 +428,18 @@ POSREF_MUST_USE enum posref_status posref_input_shape(int64_t shape[POSREF_MAX_R
 enum posref_op {
     POSREF_OP_ALL,
     POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
-    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | others: table [n, dim]   */
+    POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | others: table [n, dim];
+                            * swinv2: coordinates [n_q, n_k, 2]                                  */
     POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
     POSREF_OP_EMBED,       /* sinusoidal, learned: y = x + table, shape of x                     */
-    POSREF_OP_BIAS,        /* alibi: bias [h, n_q, n_k]                                          */
+    POSREF_OP_BIAS,        /* additive biases: bias [h, n_q, n_k]                                */
     POSREF_OP_WEIGHTS,     /* alibi: weights [h, n_q, n_k] = softmax over k of logits + bias     */
     POSREF_OP_SCORES,      /* scores [n_q, n_k], or [h, n_q, n_k] where q has heads, and of the
                             * same shape the terms by name, scaled: scores is their sum and the
                             * bias; -infinity where the key is not seen                          */
     POSREF_OP_ATTENTION,   /* attention [n_q, dim_v] or [n_q, h, dim_v] = softmax(scores) v      */
+    POSREF_OP_INDEX,       /* I64 [n_q, n_k]: index (relative_bias, swin, beit, swinv2), buckets
+                            * (t5_bias), buckets, c2p, p2c (deberta)                             */
     POSREF_N_OPS
 };
 const char *posref_op_name(enum posref_op op);

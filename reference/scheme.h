@@ -51,6 +51,8 @@ struct posref_scheme_def {
     /* NULL, or checks combinations of fields and derives optional ones (spec->given says which
      * have a value). Ranges of single fields have been checked. */
     enum posref_status (*check)(struct posref_spec *spec, struct posref_error *err);
+    /* NULL, or how many entries its learned table has: the axis `entries` of a shape. */
+    int64_t (*entries)(const struct posref_spec *spec);
     enum posref_status (*eval)(struct posref_job *job);
     /* Compiles the job's spec, which outlives the plan, for job->plan; NULL: nothing to share. */
     enum posref_status (*prepare)(const struct posref_plan **out, struct posref_job *job);
@@ -70,6 +72,15 @@ extern const struct posref_scheme_def posref_none;
 extern const struct posref_scheme_def posref_fourier;
 extern const struct posref_scheme_def posref_shaw;
 extern const struct posref_scheme_def posref_transformer_xl;
+extern const struct posref_scheme_def posref_t5_bias;
+extern const struct posref_scheme_def posref_relative_bias;
+extern const struct posref_scheme_def posref_deberta;
+extern const struct posref_scheme_def posref_swin;
+extern const struct posref_scheme_def posref_beit;
+extern const struct posref_scheme_def posref_swinv2;
+extern const struct posref_scheme_def posref_kerple;
+extern const struct posref_scheme_def posref_fire;
+extern const struct posref_scheme_def posref_sandwich;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

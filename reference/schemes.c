@@ -14,6 +14,15 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_FOURIER] = &posref_fourier,
     [POSREF_SCHEME_SHAW] = &posref_shaw,
     [POSREF_SCHEME_TRANSFORMER_XL] = &posref_transformer_xl,
+    [POSREF_SCHEME_T5_BIAS] = &posref_t5_bias,
+    [POSREF_SCHEME_RELATIVE_BIAS] = &posref_relative_bias,
+    [POSREF_SCHEME_DEBERTA] = &posref_deberta,
+    [POSREF_SCHEME_SWIN] = &posref_swin,
+    [POSREF_SCHEME_BEIT] = &posref_beit,
+    [POSREF_SCHEME_SWINV2] = &posref_swinv2,
+    [POSREF_SCHEME_KERPLE] = &posref_kerple,
+    [POSREF_SCHEME_FIRE] = &posref_fire,
+    [POSREF_SCHEME_SANDWICH] = &posref_sandwich,
 };
 
 static const char *const ops[POSREF_N_OPS] = {
@@ -22,6 +31,7 @@ static const char *const ops[POSREF_N_OPS] = {
     [POSREF_OP_EMBED] = "embed",   [POSREF_OP_BIAS] = "bias",
     [POSREF_OP_WEIGHTS] = "weights", [POSREF_OP_SCORES] = "scores",
     [POSREF_OP_ATTENTION] = "attention",
+    [POSREF_OP_INDEX] = "index",
 };
 
 const struct posref_scheme_def *posref_scheme_def(int scheme)

@@ -29,6 +29,9 @@ struct anchor {
     "original_max_position_embeddings=4096 "
 #define QWEN YARN "dim=128 rotary_dim=128 base=1000000 factor=4 truncate=true " \
     "original_max_position_embeddings=32768 "
+#define ALIBI(heads)                                                                              \
+    "scheme=alibi num_heads=" heads " alibi_bias_max=8 form=distance align=bottom_right "         \
+    "slopes=published"
 #define VASWANI "scheme=sinusoidal dim=8 base=10000 order=interleaved exponent=d"
 
 static const struct anchor anchors[] = {
@@ -75,11 +78,11 @@ static const struct anchor anchors[] = {
     {VASWANI, "table 1 8", 3, 5, 0.99955003374898752},
     {VASWANI, "table 1 8", 3, 6, 0.002999995500002025},
     {VASWANI, "table 1 8", 3, 7, 0.999995500003375},
-    {"scheme=alibi num_heads=12 alibi_bias_max=8 form=distance", "slopes 12", 0, 11,
+    {ALIBI("12"), "slopes 12", 0, 11,
      0.08838834764831845},
-    {"scheme=alibi num_heads=71 alibi_bias_max=8 form=distance", "slopes 71", 0, 70,
+    {ALIBI("71"), "slopes 71", 0, 70,
      0.56939431737834583},
-    {"scheme=alibi num_heads=8 alibi_bias_max=8 form=distance", "slopes 8", 0, 0, 0.5},
+    {ALIBI("8"), "slopes 8", 0, 0, 0.5},
 };
 
 static void read_spec(struct oracle_case *c, const char *spec)

@@ -341,6 +341,7 @@ static void random_learned(struct request *r, struct oracle_case *c, struct dice
 static void random_alibi(struct request *r, struct oracle_case *c, struct dice *d)
 {
     static const char *const forms[] = {"distance", "row", "symmetric"};
+    static const char *const slopes[] = {"published", "geometric", "published_bf16"};
     static const int heads[] = {1, 2, 3, 8, 12, 16, 40, 71, 112};
     int64_t shape[3] = {PICK(d, heads), 1 + dice_below(d, 3), 1 + dice_below(d, 6)};
     request_add(r, "scheme=alibi");
@@ -349,6 +350,8 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
         request_add(r, "alibi_bias_max=%.17g",
                     dice_below(d, 2) ? (double)(1 + dice_below(d, 16)) : dice_real(d, 0.5, 16));
     request_add(r, "form=%s", PICK(d, forms));
+    request_add(r, "slopes=%s", PICK(d, slopes));
+    request_add(r, "align=%s", dice_below(d, 3) ? "bottom_right" : "top_left");
     if (dice_below(d, 3)) {
         add_positions(r, c, d, "q_positions", shape[1]);
         add_positions(r, c, d, "k_positions", shape[2]);
@@ -362,7 +365,7 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
 
 void random_request(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    switch (dice_below(d, 11)) {
+    switch (dice_below(d, 15)) {
     case 0:
         random_alibi(r, c, d);
         break;
@@ -374,6 +377,12 @@ void random_request(struct request *r, struct oracle_case *c, struct dice *d)
         break;
     case 8:
         random_timestep(r, c, d);
+        break;
+    case 11:
+    case 12:
+    case 13:
+    case 14:
+        random_bias(r, c, d);
         break;
     case 1:
     case 2:

@@ -22,6 +22,10 @@ void request_add(struct request *r, const char *format, ...)
 void request_tensor(struct request *r, struct oracle_case *c, const char *name, int rank,
                     const int64_t *shape, const double *values);
 
+/* The case's input alone, for what the command line has in another form. */
+void request_note(struct oracle_case *c, const char *name, int rank, const int64_t *shape,
+                  const double *values);
+
 /* splitmix64: reproducible from its seed. */
 struct dice {
     uint64_t state;
@@ -30,9 +34,11 @@ uint64_t dice_bits(struct dice *d);
 int64_t dice_below(struct dice *d, int64_t n);        /* 0 .. n-1 */
 double dice_real(struct dice *d, double low, double high);
 
-/* A random valid request of some scheme; its inputs go into *c. */
 /* A random rope over several axes. */
 void random_axes(struct request *r, struct oracle_case *c, struct dice *d);
+/* A random valid request of some scheme; its inputs go into *c. random_bias: of the additive biases
+ * but alibi. */
 void random_request(struct request *r, struct oracle_case *c, struct dice *d);
+void random_bias(struct request *r, struct oracle_case *c, struct dice *d);
 
 #endif

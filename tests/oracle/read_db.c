@@ -109,12 +109,15 @@ static int read_shape(int64_t shape[ORACLE_MAX_RANK], const char *text)
     return rank;
 }
 
-static double little_endian(const unsigned char bytes[8])
+/* A double, or a 64-bit integer of at most 53 bits, as a double. */
+static double little_endian(const unsigned char bytes[8], bool integer)
 {
     uint64_t bits = 0;
     double x;
     for (int i = 7; i >= 0; i--)
         bits = bits << 8 | bytes[i];
+    if (integer)
+        return (double)(int64_t)bits;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
@@ -128,13 +131,15 @@ static bool read_tensor(struct oracle_case *c, sqlite3_stmt *row)
     int64_t size = sqlite3_column_bytes(row, 4);
     for (int i = 0; i < rank; i++)
         count *= shape[i];
-    if (strcmp(column(row, 2), "f64") != 0)
-        return oracle_fail(c, "tensor %s: the oracle reads f64 only, not %s", name, column(row, 2));
+    const bool integer = strcmp(column(row, 2), "i64") == 0;
+    if (!integer && strcmp(column(row, 2), "f64") != 0)
+        return oracle_fail(c, "tensor %s: the oracle reads f64 and i64, not %s", name,
+                           column(row, 2));
     if (rank < 0 || size != 8 * count)
         return oracle_fail(c, "tensor %s: size and shape disagree", name);
     double *values = malloc((size_t)size + sizeof *values);
     for (int64_t k = 0; values && k < count; k++)
-        values[k] = little_endian(data + 8 * k);
+        values[k] = little_endian(data + 8 * k, integer);
     return oracle_case_add(c, sqlite3_column_int(row, 0) != 0, name, rank, shape, values);
 }
 
@@ -162,7 +167,10 @@ static bool has_output(struct oracle_case *c, const char *op)
         {"table", "table"}, {"rotate", "y"}, {"embed", "y"}, {"bias", "bias"},
         {"weights", "weights"},
         {"scores", "scores"},
-        {"attention", "attention"}};
+        {"attention", "attention"},
+        {"index", "index"},
+        {"index", "buckets"},
+        {"table", "coordinates"}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strcmp(op, wanted[i][0]) == 0 && oracle_output(c, wanted[i][1]))
             return true;

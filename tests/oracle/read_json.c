@@ -49,6 +49,8 @@ static bool read_field(struct oracle_case *c, const char *key, const json_t *val
         return oracle_case_set(c, key, json_string_value(value));
     if (json_is_null(value))
         return true;
+    if (json_is_array(value))
+        return read_list(c, key, value);
     if (json_is_boolean(value))
         snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
     else if (json_is_number(value))

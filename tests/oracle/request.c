@@ -41,6 +41,19 @@ void request_add(struct request *r, const char *format, ...)
     add_owned(r, strdup(text));
 }
 
+void request_note(struct oracle_case *c, const char *name, int rank, const int64_t *shape,
+                  const double *values)
+{
+    int64_t count = 1;
+    for (int i = 0; i < rank; i++)
+        count *= shape[i];
+    double *copy = malloc(((size_t)count + 1) * sizeof *copy);
+    if (!copy)
+        exit(3);
+    memcpy(copy, values, (size_t)count * sizeof *copy);
+    oracle_case_add(c, false, name, rank, shape, copy);
+}
+
 void request_tensor(struct request *r, struct oracle_case *c, const char *name, int rank,
                     const int64_t *shape, const double *values)
 {
@@ -49,16 +62,14 @@ void request_tensor(struct request *r, struct oracle_case *c, const char *name, 
         count *= shape[i];
     size_t size = 64 + 32 * (size_t)count, used = 0;
     char *text = malloc(size);
-    double *copy = malloc(((size_t)count + 1) * sizeof *copy);
-    if (!text || !copy)
+    if (!text)
         exit(3);
-    memcpy(copy, values, (size_t)count * sizeof *copy);
     used = (size_t)snprintf(text, size, "%s=", name);
     for (int64_t k = 0; k < count; k++) /* both notations of numbers are tried */
         used += (size_t)snprintf(text + used, size - used, k % 2 ? "%s%a" : "%s%.17g",
                                  k ? "," : "", values[k]);
     add_owned(r, text);
-    oracle_case_add(c, false, name, rank, shape, copy);
+    request_note(c, name, rank, shape, values);
 }
 
 uint64_t dice_bits(struct dice *d)

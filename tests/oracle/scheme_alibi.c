@@ -2,7 +2,9 @@
 /* ALiBi (arXiv 2108.12409) for n heads, B = alibi_bias_max, c = 2^floor(log2 n):
  *
  *   slope_h = 2^(-B (h + 1) / c) for h < c, else 2^(-B/2 (2 (h - c) + 1) / c)
+ *   slopes=geometric: 2^(-B (h + 1) / n); published_bf16: the first, to 8 significant bits
  *   bias    = slope (k - q) (distance), slope k (row), -slope |k - q| (symmetric)
+ *   align=top_left: q is counted from the first query, k from the first key
  *   weights = softmax over keys of logits + bias
  *
  * A slope is rational iff its exponent, a dyadic number, is an integer. A weight 1 / sum e^(z_j -
@@ -21,6 +23,7 @@ struct alibi {
     int64_t n_heads, n_q, n_k;
     double bias_max;
     enum form form;
+    bool geometric, bf16, top_left;
     struct oracle_tensor *q, *k, *logits, *slopes, *bias, *weights;
     int64_t head, query, key;
     fmpq_t exponent;
@@ -38,7 +41,9 @@ static void head_exponent(struct alibi *a, int64_t h)
     fmpq_t part;
     fmpq_init(part);
     oracle_fmpq_set_double(a->exponent, -a->bias_max);
-    if (h < c)
+    if (a->geometric)
+        fmpq_set_si(part, h + 1, (ulong)a->n_heads);
+    else if (h < c)
         fmpq_set_si(part, h + 1, (ulong)c);
     else
         fmpq_set_si(part, 2 * (h - c) + 1, (ulong)(2 * c));
@@ -59,6 +64,10 @@ static void slope(struct alibi *a, slong prec)
         arb_mul(a->slope, a->slope, a->part, prec + 64);
         arb_exp(a->slope, a->slope, prec + 32);
     }
+    if (a->bf16) { /* Arb rounds the midpoint to 8 bits: right unless 160 bits were a tie */
+        mag_zero(arb_radref(a->slope));
+        arf_set_round(arb_midref(a->slope), arb_midref(a->slope), 8, ARF_RND_NEAR);
+    }
 }
 
 static bool slope_unit(void *ctx, slong prec)
@@ -78,6 +87,12 @@ static void distance(arb_t out, const struct alibi *a, int64_t i, int64_t j)
     arf_init(q);
     arf_set_d(q, a->q->data[i]);
     arf_sub(arb_midref(out), arb_midref(out), q, ARF_PREC_EXACT, ARF_RND_DOWN);
+    if (a->top_left) {
+        arf_set_d(q, a->q->data[0]);
+        arf_add(arb_midref(out), arb_midref(out), q, ARF_PREC_EXACT, ARF_RND_DOWN);
+        arf_set_d(q, a->k->data[0]);
+        arf_sub(arb_midref(out), arb_midref(out), q, ARF_PREC_EXACT, ARF_RND_DOWN);
+    }
     arf_clear(q);
     if (a->form == FORM_SYMMETRIC) {
         arb_abs(out, out);
@@ -108,7 +123,7 @@ static bool row_is_flat(struct alibi *a, const double *logits)
     distance(d0, a, a->query, 0);
     for (int64_t j = 1; flat && j < a->n_k; j++) {
         distance(d, a, a->query, j);
-        if (a->rational) {
+        if (a->rational || a->bf16) {
             arb_sub(z, d, d0, ARF_PREC_EXACT);
             arb_mul(z, z, a->slope, ARF_PREC_EXACT);
             arb_set_d(z0, logits[0]);
@@ -213,6 +228,12 @@ static bool read_case(struct alibi *a)
     while (form < 3 && !oracle_is(c, "form", forms[form]))
         form++;
     a->form = (enum form)form;
+    a->geometric = oracle_is(c, "slopes", "geometric");
+    a->bf16 = oracle_is(c, "slopes", "published_bf16");
+    a->top_left = oracle_is(c, "align", "top_left");
+    if ((!a->geometric && !a->bf16 && !oracle_is(c, "slopes", "published")) ||
+        (!a->top_left && !oracle_is(c, "align", "bottom_right")))
+        return oracle_fail(c, "slopes or align: the oracle has no formula for it");
     if (form == 3)
         return oracle_fail(c, "form: the oracle has no formula for it");
     if (c->error[0] || a->n_heads < 1 || a->n_heads > 1 << 20 || !isfinite(a->bias_max))

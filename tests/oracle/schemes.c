@@ -11,6 +11,15 @@ extern const struct oracle_scheme oracle_none;
 extern const struct oracle_scheme oracle_fourier;
 extern const struct oracle_scheme oracle_shaw;
 extern const struct oracle_scheme oracle_transformer_xl;
+extern const struct oracle_scheme oracle_relative_bias;
+extern const struct oracle_scheme oracle_t5_bias;
+extern const struct oracle_scheme oracle_deberta;
+extern const struct oracle_scheme oracle_swin;
+extern const struct oracle_scheme oracle_beit;
+extern const struct oracle_scheme oracle_swinv2;
+extern const struct oracle_scheme oracle_kerple;
+extern const struct oracle_scheme oracle_fire;
+extern const struct oracle_scheme oracle_sandwich;
 
 const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_rope,
@@ -22,5 +31,14 @@ const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_fourier,
     &oracle_shaw,
     &oracle_transformer_xl,
+    &oracle_relative_bias,
+    &oracle_t5_bias,
+    &oracle_deberta,
+    &oracle_swin,
+    &oracle_beit,
+    &oracle_swinv2,
+    &oracle_kerple,
+    &oracle_fire,
+    &oracle_sandwich,
     NULL,
 };
