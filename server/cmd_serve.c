@@ -4,6 +4,7 @@
 #include "listen.h"
 #include "server.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,16 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* Answers of many kilobytes come and go: giving their pages back to the kernel between two requests
+ * costs more than making the answers. What is kept is bounded, for each thread. */
+static void keep_memory(void)
+{
+#ifdef M_TRIM_THRESHOLD
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 static void reload(struct posref_store *store)
 {
     struct posref_error err = {{0}, {0}};
@@ -111,6 +122,7 @@ static enum posref_status serve(const struct arguments *arguments, struct posref
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more must not end the service */
     raise_descriptor_limit();
+    keep_memory();
     struct posref_daemon_options options = {.n_threads = count_threads(), .max_connections = 4096,
                                             .max_per_address = 256, .idle_s = 15, .request_s = 60};
     options.access_log = arguments->access_log ? stderr : NULL;

@@ -7,6 +7,7 @@
 
 #define DEFAULT_LIMIT 100
 #define MAX_LIMIT 1000
+#define USUAL_SUMMARY_BYTES 640
 
 struct page {
     struct posref_buffer *out;
@@ -110,10 +111,13 @@ static void add_next(struct posref_buffer *out, const struct posref_uri *uri, co
 static enum posref_status fill(const struct posref_call *call, struct page *page,
                                struct posref_error *err)
 {
-    struct posref_filter *filter = posref_filter_new();
-    if (!filter)
+    bool any = false;
+    for (size_t i = 0; i < call->uri->n_params; i++)
+        any = any || !is_page_key(call->uri->param[i].key);
+    struct posref_filter *filter = any ? posref_filter_new() : NULL;
+    if (any && !filter)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
-    enum posref_status status = read_filter(filter, call->uri, err);
+    enum posref_status status = any ? read_filter(filter, call->uri, err) : POSREF_OK;
     if (status == POSREF_OK)
         status = posref_db_summaries(call->lease->db, filter, posref_uri_value(call->uri, "suite"),
                                      posref_uri_value(call->uri, "after"), page->limit + 1,
@@ -127,6 +131,7 @@ void posref_handle_vectors(const struct posref_call *call, struct posref_reply *
     struct page page = {.out = &reply->body};
     if (!read_limit(call, reply, &page.limit) || !posref_check_digest(call, reply))
         return;
+    posref_buffer_reserve(&reply->body, (size_t)page.limit * USUAL_SUMMARY_BYTES);
     posref_buffer_text(&reply->body, "{\"vectors\": [");
     struct posref_error err = {{0}, {0}};
     enum posref_status status = fill(call, &page, &err);

@@ -155,7 +155,7 @@ static const struct posref_route *answer(struct posref_service *service,
     }
     unsigned method = parse_method(http->method), methods;
     struct posref_call call = {.http = http, .uri = &uri, .metrics = &service->metrics};
-    char argument[POSREF_ROUTE_ARGUMENT] = "";
+    char argument[POSREF_ROUTE_ARGUMENT]; /* set with the route */
     call.argument = argument;
     call.route = posref_route_find(uri.path, (enum posref_method)method, argument, &methods);
     if (refuse_method(reply, uri.path, method, methods) ||

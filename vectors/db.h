@@ -12,7 +12,7 @@
 
 struct posref_db {
     sqlite3 *sqlite;
-    sqlite3_stmt *tensors, *document[2], *one, *retired; /* prepared on first use; [answers] */
+    sqlite3_stmt *tensors, *document[2], *one, *retired, *page; /* prepared on first use; [answers] */
     char tail[64];                          /* of its path, for messages */
 };
 

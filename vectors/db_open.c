@@ -121,6 +121,7 @@ void posref_db_close(struct posref_db *db)
     sqlite3_finalize(db->document[1]);
     sqlite3_finalize(db->one);
     sqlite3_finalize(db->retired);
+    sqlite3_finalize(db->page);
     sqlite3_close(db->sqlite);
     free(db);
 }

@@ -2,6 +2,7 @@
 /* Questions to the database: vectors that match, one vector, its stored JSON. */
 #include "vectors/db.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define MAX_SQL_BYTES 16384
@@ -12,8 +13,8 @@ static enum posref_status select_vectors(struct posref_db *db, sqlite3_stmt **ou
                                          const char *suite, const char *after, int64_t limit,
                                          struct posref_error *err)
 {
-    int rank;
-    enum posref_status status = posref_db_rank(db, &rank, suite, err);
+    int rank = INT_MAX;
+    enum posref_status status = suite ? posref_db_rank(db, &rank, suite, err) : POSREF_OK;
     if (status != POSREF_OK)
         return status;
     struct posref_buffer sql;
@@ -85,6 +86,20 @@ enum posref_status posref_db_ids(struct posref_db *db, const struct posref_filte
     return status;
 }
 
+/* Ids and summaries of all vectors behind `after`; the statement stays the handle's. */
+static enum posref_status select_all(struct posref_db *db, sqlite3_stmt **out, const char *after,
+                                     int64_t limit, struct posref_error *err)
+{
+    enum posref_status status = posref_db_prepare(
+        db, &db->page, "SELECT id, summary FROM vector WHERE id > ? ORDER BY id LIMIT ?", err);
+    if (status != POSREF_OK)
+        return status;
+    *out = db->page;
+    sqlite3_bind_text(*out, 1, after ? after : "", -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(*out, 2, limit < 0 ? -1 : limit);
+    return POSREF_OK;
+}
+
 enum posref_status posref_db_summaries(struct posref_db *db, const struct posref_filter *filter,
                                        const char *suite, const char *after, int64_t limit,
                                        bool (*visit)(void *ctx, const char *id, const char *json,
@@ -92,8 +107,10 @@ enum posref_status posref_db_summaries(struct posref_db *db, const struct posref
                                        void *ctx, struct posref_error *err)
 {
     sqlite3_stmt *rows;
+    bool plain = !filter && !suite; /* asked so often that its statement is kept */
     enum posref_status status =
-        select_vectors(db, &rows, "v.id, v.summary", filter, suite, after, limit, err);
+        plain ? select_all(db, &rows, after, limit, err)
+              : select_vectors(db, &rows, "v.id, v.summary", filter, suite, after, limit, err);
     if (status != POSREF_OK)
         return status;
     int code;
@@ -108,7 +125,10 @@ enum posref_status posref_db_summaries(struct posref_db *db, const struct posref
     }
     if (status == POSREF_OK && code != SQLITE_ROW && code != SQLITE_DONE)
         status = posref_db_fail(db, err);
-    sqlite3_finalize(rows);
+    if (plain)
+        sqlite3_reset(rows);
+    else
+        sqlite3_finalize(rows);
     return status;
 }
 

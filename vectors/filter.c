@@ -22,7 +22,10 @@ struct posref_filter {
 
 struct posref_filter *posref_filter_new(void)
 {
-    return calloc(1, sizeof(struct posref_filter));
+    struct posref_filter *filter = malloc(sizeof *filter);
+    if (filter)
+        filter->n = 0; /* the conditions are large, and written when they come */
+    return filter;
 }
 
 void posref_filter_free(struct posref_filter *filter)
