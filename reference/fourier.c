@@ -36,10 +36,13 @@ static enum posref_status coordinates(const struct posref_coordinate **out, stru
             return posref_fail(job->err, POSREF_BAD_INPUT, "positions",
                                "element %lld is %.17g; log=true needs positive ones",
                                (long long)k, rows->position[k]);
-        at[k] = (struct posref_coordinate){rows->position[k], 0};
+        at[k] = (struct posref_coordinate){.hi = rows->position[k]};
     }
     *out = at;
-    return POSREF_OK;
+    if (!job->spec->log)
+        return POSREF_OK;
+    struct posref_turn *logs = posref_job_alloc(job, (size_t)rows->n, sizeof *logs);
+    return logs ? posref_waves_logarithms(logs, at, rows->n) : POSREF_NO_MEMORY;
 }
 
 /* Turns stay in the range in which balls of every precision hold them exactly. */

@@ -51,7 +51,7 @@ static enum posref_status eval(struct posref_job *job)
     if (!at)
         return POSREF_NO_MEMORY;
     for (int64_t k = 0; k < rows.n; k++)
-        at[k] = (struct posref_coordinate){rows.position[k], 0};
+        at[k] = (struct posref_coordinate){.hi = rows.position[k]};
     const struct posref_coordinate *coordinates = at;
     return posref_waves_table_output(job, &(const struct posref_waves_set){
                                               .waves = &waves, .at = &coordinates, .n_blocks = 1,

@@ -10,7 +10,7 @@
 struct posref_coordinate posref_coordinate_sum(double a, double b)
 {
     double hi = a + b, v = hi - a;
-    return (struct posref_coordinate){hi, (a - (hi - v)) + (b - v)}; /* Knuth */
+    return (struct posref_coordinate){.hi = hi, .lo = (a - (hi - v)) + (b - v)}; /* Knuth */
 }
 
 /* What theta_i / 2 pi is beside the ladder's value. */
@@ -116,33 +116,56 @@ enum posref_status posref_waves_ball(struct posref_ball *cos_out, struct posref_
     return POSREF_OK;
 }
 
-/* The fast path: the coordinate is one double, and not its logarithm. Fourier features whose angle
- * may be a whole number of 1024ths of a turn are left to the balls, which are exact there. */
-static bool is_fast(double *position, const struct posref_waves *waves, int i,
-                    const struct posref_coordinate *at)
+enum posref_status posref_waves_logarithms(struct posref_turn *out, struct posref_coordinate *at,
+                                           int64_t n)
 {
-    *position = at->hi;
-    if (at->lo != 0 || waves->log)
-        return false;
+    for (int64_t k = 0; k < n; k++) {
+        struct posref_ball size;
+        enum posref_status status = coordinate_ball(&size, &(const struct posref_waves){.log = true},
+                                                    &at[k], WALK_BITS);
+        if (size.sign < 0)
+            posref_ball_neg(&size, &size);
+        if (status != POSREF_OK || !posref_turn_from_ball(&out[k], &size))
+            return POSREF_INTERNAL;
+        at[k].log = &out[k];
+    }
+    return POSREF_OK;
+}
+
+/* The fast path: turns at a fixed precision times one double. The coordinate is the double, and the
+ * turn its frequency's; under a logarithm, which may have any digits, the other way round. Fourier
+ * features whose angle may be a whole number of 1024ths of a turn are left to the balls, which are
+ * exact there. NULL: not here. */
+static const struct posref_turn *fast_turn(double *factor, const struct posref_waves *waves, int i,
+                                           const struct posref_coordinate *at)
+{
+    *factor = at->hi;
+    if (at->lo != 0 || (waves->log && !at->log))
+        return NULL;
+    if (waves->log) {
+        *factor = at->hi < 1 ? -waves->turns_per[i] : waves->turns_per[i];
+        return at->log;
+    }
     if (!waves->turns_per)
-        return true;
+        return &waves->turn[i];
     const double turns = waves->turns_per[i] * at->hi;
     if (waves->turns_per[i] < 0)
-        *position = -at->hi;
-    return fabs(turns) < 0x1p40 && fabs(turns) > 0x1p-900 &&
-           (turns * 0x1p12 != floor(turns * 0x1p12) ||
-            fma(waves->turns_per[i], at->hi, -turns) != 0);
+        *factor = -at->hi;
+    const bool clear = fabs(turns) < 0x1p40 && fabs(turns) > 0x1p-900 &&
+                       (turns * 0x1p12 != floor(turns * 0x1p12) ||
+                        fma(waves->turns_per[i], at->hi, -turns) != 0);
+    return clear ? &waves->turn[i] : NULL;
 }
 
 void posref_waves_dd(struct posref_dd *cos_out, struct posref_dd *sin_out,
                      const struct posref_waves *waves, int i, const struct posref_coordinate *at)
 {
-    double position;
-    if (is_fast(&position, waves, i, at)) {
-        posref_turn_cos_sin_dd(cos_out, sin_out, &waves->turn[i], &waves->magnitude, position);
-        return;
-    }
-    *cos_out = *sin_out = (struct posref_dd){0, 0, HUGE_VAL};
+    double factor;
+    const struct posref_turn *turn = fast_turn(&factor, waves, i, at);
+    if (turn)
+        posref_turn_cos_sin_dd(cos_out, sin_out, turn, &waves->magnitude, factor);
+    else
+        *cos_out = *sin_out = (struct posref_dd){0, 0, HUGE_VAL};
 }
 
 struct value_ctx {
@@ -171,18 +194,19 @@ static void fast_table(double *cosines, double *sines, bool *undecided,
                        const struct posref_waves *waves, int i,
                        const struct posref_coordinate *at, int64_t n)
 {
-    double position[CHUNK];
+    double factor[CHUNK];
     bool usable[CHUNK];
+    const bool together = waves->magnitude.is_one && !waves->log; /* by one turn */
     for (int64_t k = 0; k < n; k++) {
-        usable[k] = is_fast(&position[k], waves, i, &at[k]);
+        usable[k] = fast_turn(&factor[k], waves, i, &at[k]) != NULL;
         if (!usable[k])
-            position[k] = 0;
+            factor[k] = 0;
     }
-    if (waves->magnitude.is_one)
-        (void)posref_turn_cos_sin(cosines, sines, undecided, &waves->turn[i], position, (size_t)n);
-    for (int64_t k = 0; k < n && !waves->magnitude.is_one; k++) {
+    if (together)
+        (void)posref_turn_cos_sin(cosines, sines, undecided, &waves->turn[i], factor, (size_t)n);
+    for (int64_t k = 0; k < n && !together; k++) {
         struct posref_dd c, s;
-        posref_turn_cos_sin_dd(&c, &s, &waves->turn[i], &waves->magnitude, position[k]);
+        posref_waves_dd(&c, &s, waves, i, &at[k]);
         undecided[k] = !posref_dd_round(&cosines[k], &c) || !posref_dd_round(&sines[k], &s);
     }
     for (int64_t k = 0; k < n; k++)

@@ -16,6 +16,7 @@
 /* A coordinate as an exact sum: the position and what the spec adds to it. */
 struct posref_coordinate {
     double hi, lo; /* lo = 0 for all but fractions of many digits */
+    const struct posref_turn *log; /* |ln hi| for waves of logarithms; NULL elsewhere */
 };
 /* a + b, exactly. */
 struct posref_coordinate posref_coordinate_sum(double a, double b);
@@ -32,6 +33,11 @@ struct posref_waves {
 
 /* Fills out->turn, which has room for n_sines. */
 POSREF_MUST_USE enum posref_status posref_waves_prepare(struct posref_waves *waves);
+
+/* |ln x| of n coordinates x > 0 with lo = 0, in out[n], to which their `log` then points. */
+POSREF_MUST_USE enum posref_status posref_waves_logarithms(struct posref_turn *out,
+                                                           struct posref_coordinate *at,
+                                                           int64_t n);
 
 /* magnitude * cos and magnitude * sin of the angle of frequency i, enclosed; at angles of whole
  * quarter turns exact. */

@@ -43,7 +43,7 @@ enum posref_status posref_waves_table_output(struct posref_job *job,
 static enum posref_status scale_row(double *y, const double *x, const struct posref_waves_set *set,
                                     int64_t dim)
 {
-    const struct posref_coordinate origin = {0, 0};
+    const struct posref_coordinate origin = {.hi = 0};
     const struct posref_waves nothing = {.magnitude = {.hi = 1, .is_one = true}};
     const struct posref_dd zero = {0, 0, 0};
     enum posref_status status = POSREF_OK;

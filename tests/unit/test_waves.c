@@ -2,6 +2,7 @@
 /* Variants of sinusoidal tables and timestep embeddings: witnesses of the literature, how the
  * variants hang together, odd widths, masks, and bad inputs. */
 #include "eval_fixture.h"
+#include "reference/waves.h"
 
 #include <math.h>
 #include <string.h>
@@ -247,6 +248,40 @@ static void spec_refused(const char *text, const char *key)
     ck_assert_str_eq(err.key, key);
 }
 
+/* Sines of logarithms come off the fast path, whose enclosure holds the balls' value: thousands of
+ * noise levels would take seconds otherwise. */
+START_TEST(logarithms_are_fast)
+{
+    const double weights[] = {0.1, -3.3, 1e-30, -1e6, 0};
+    struct posref_waves waves = {.turns_per = weights, .log = true,
+                                 .magnitude = {.hi = 1, .is_one = true, .is_exact = true}};
+    struct posref_coordinate at[] = {{.hi = 0x1p-1074}, {.hi = 0.3}, {.hi = 1 - 0x1p-53},
+                                     {.hi = 1}, {.hi = 1 + 0x1p-52}, {.hi = 2147483647}};
+    const int n = (int)(sizeof at / sizeof *at);
+    struct posref_turn logs[sizeof at / sizeof *at];
+    ck_assert_int_eq(posref_waves_logarithms(logs, at, n), POSREF_OK);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 5; i++) {
+            struct posref_dd value[2];
+            struct posref_ball wide[2], rest, bound;
+            posref_waves_dd(&value[0], &value[1], &waves, i, &at[k]);
+            ck_assert_int_eq(posref_waves_ball(&wide[0], &wide[1], &waves, i, &at[k], 512),
+                             POSREF_OK);
+            for (int w = 0; w < 2; w++) {
+                ck_assert_double_le(value[w].err, 0x1p-95);
+                posref_ball_set_double(&rest, value[w].hi);
+                posref_ball_sub(&rest, &wide[w], &rest, 2200);
+                posref_ball_set_double(&bound, value[w].lo);
+                posref_ball_sub(&rest, &rest, &bound, 2200);
+                if (rest.sign < 0)
+                    posref_ball_neg(&rest, &rest);
+                posref_ball_set_double(&bound, value[w].err + 0x1p-400);
+                ck_assert_int_eq(posref_ball_compare(&rest, &bound), -1);
+            }
+        }
+}
+END_TEST
+
 START_TEST(bad_specs_and_masks_are_named)
 {
     struct evaluation e;
@@ -292,7 +327,8 @@ int main(void)
     const TTest *const tests[] = {
         frequencies_of_dim_8, orders_hold_the_same_columns, odd_dims, an_offset_shifts_positions,
         positions_counted_from_a_mask, scaled_sums, the_negative_side_of_a_relative_table,
-        timesteps_are_sinusoids, fourier_features, bad_specs_and_masks_are_named,
+        timesteps_are_sinusoids, fourier_features, logarithms_are_fast,
+        bad_specs_and_masks_are_named,
     };
     return RUN_EVALUATIONS("waves", tests);
 }
