@@ -155,6 +155,8 @@ static inline double faulty_cut(const struct posref_plugin_tensor *t, double val
         return value;
     double near = t->dtype == POSREF_PLUGIN_F32    ? (double)(float)value
                   : t->dtype == POSREF_PLUGIN_BF16 ? faulty_bf16(value) : faulty_f16(value);
+    if (t->dtype == POSREF_PLUGIN_F16 && fabs(value) > 65504)
+        return copysign(65504, value);
     int exponent, digits = t->dtype == POSREF_PLUGIN_F32 ? 24 : t->dtype == POSREF_PLUGIN_BF16 ? 8
                                                                                                : 11;
     if (fabs(near) <= fabs(value))

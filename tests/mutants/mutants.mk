@@ -10,3 +10,13 @@ $(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h tests/mutants/fa
 	$(call step,MUTANT,$@)
 	$(Q)$(CC) -std=c17 $(WARN) -Wno-unused-function -D_GNU_SOURCE -I. -O1 -g $(CFLAGS) -fPIC \
 	    -shared -o $@ $< -lm
+
+# The proof that faults are caught and named: docs/kill-matrix.md, and a fixed tenth as a test.
+kill-matrix: all $(MUTANTS) ## write docs/kill-matrix.md: each fault, caught and named or not
+	@$(TEST_ENV) tests/mutants/kill_matrix.sh >$(BUILD)/kill-matrix.md
+	@mv $(BUILD)/kill-matrix.md docs/kill-matrix.md
+
+test-kill-matrix: all $(MUTANTS) ## a fixed tenth of the kill matrix
+	@$(RUN_TESTS) $@ $(BUILD)/results tests/mutants/test_kill_matrix.sh
+TEST_PARTS += test-kill-matrix
+.PHONY: kill-matrix test-kill-matrix
