@@ -26,7 +26,8 @@ function dataset(series, index) {
 }
 
 // series: {label, points: [{x, y}], dash, wide}. Returns a figure to append; makeCharts fills it.
-export function lines(caption, series, { x, y, xType = 'linear', yType = 'linear', low } = {}) {
+export function lines(caption, series, { x, y, xType = 'linear', yType = 'linear', low,
+  yLeast, yMost } = {}) {
   if (!window.Chart)
     return figure(caption, el('p', { class: 'note' },
       'This build has no chart library; see Data.'));
@@ -37,7 +38,8 @@ export function lines(caption, series, { x, y, xType = 'linear', yType = 'linear
     type: 'line', data: { datasets: series.map(dataset) },
     options: { animation: false, responsive: true, maintainAspectRatio: false, parsing: false,
       normalized: true, interaction: { mode: 'nearest', axis: 'x', intersect: false },
-      scales: { x: axis(x, xType), y: axis(y, yType) },
+      scales: { x: axis(x, xType), y: { ...axis(y, yType),
+        suggestedMin: yLeast, suggestedMax: yMost } },
       plugins: { legend: { display: series.length > 1, labels: { color: css('--ink') } } } },
   }]);
   return figure(caption, box);

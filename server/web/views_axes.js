@@ -65,7 +65,8 @@ const shift = {
         dash: axis === axes - 1 });
     }
     const all = series.flatMap((one) => one.points.map((p) => p.y));
-    return [lines('Score under a common shift', series, { x: 'shift', y: 'score' }),
+    return [lines('Score under a common shift', series, { x: 'shift', y: 'score',
+      yLeast: Math.min(...all) - 1, yMost: Math.max(...all) + 1 }), // rounding is no movement
       el('p', { class: 'note' },
         `Between ${short(Math.min(...all))} and ${short(Math.max(...all))}.`)];
   },
