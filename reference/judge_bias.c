@@ -4,7 +4,6 @@
 #include "judge_impl.h"
 
 #include <math.h>
-#include <string.h>
 
 struct judge_unit *posref_judge_add_one(struct judge_case *c, int tensor, int64_t element, int head)
 {
@@ -38,7 +37,8 @@ static int find_floats(const struct judge_case *c)
     return -1;
 }
 
-/* An entry of a table is copied: its bits are those of the entry rounded to the dtype. */
+/* An entry of a table is copied: it equals the entry rounded to the dtype. -0 may be +0: products
+ * with a row of ones and zeros look entries up as well. */
 enum posref_status posref_judge_units_table(struct judge_case *c)
 {
     const int tensor = find_floats(c);
@@ -53,7 +53,7 @@ enum posref_status posref_judge_units_table(struct judge_case *c)
         unit->moves = true;
         if (c->dtype != POSREF_F64)
             want = posref_widen(posref_narrow(want, c->dtype), c->dtype);
-        if (!c->copies_hold || memcmp(&want, &unit->got[0], sizeof want) == 0)
+        if (!c->copies_hold || want == unit->got[0])
             continue;
         c->copies_hold = false;
         c->broken_copy = *unit;
@@ -106,7 +106,8 @@ enum posref_status posref_judge_units_kerple(struct judge_case *c)
 }
 
 /* Terms of a sum that cancels: against the sum of |cos| and dim/2, with the errors of the angles
- * and one rounding of each partial sum. */
+ * and one rounding of each partial sum. The paper's form is the product of two embeddings, whose
+ * angles are those of the query and of the key; a kernel may as well form their difference. */
 enum posref_status posref_judge_units_sandwich(struct judge_case *c)
 {
     const struct posref_spec *spec = c->spec;
@@ -115,16 +116,16 @@ enum posref_status posref_judge_units_sandwich(struct judge_case *c)
     enum posref_status status = open_relative(&r, c);
     for (int64_t k = 0; k < spec->num_heads * r.n_q * r.n_k && status == POSREF_OK; k++) {
         const int head = (int)(k / (r.n_q * r.n_k));
-        const double distance = fabs(distance_of(&r, k));
+        const double turned = fabs(r.q[k / r.n_k % r.n_q]) + fabs(r.k[k % r.n_k]);
         struct judge_unit *unit = posref_judge_add_one(c, 0, k, head);
         unit->scale = 2 * pairs * spec->num_heads / (8.0 * (head + 1));
         unit->k = 6 + pairs;
         for (int i = 1; i <= spec->dim / 2; i++) {
             const double x = log(spec->base) * 2 * i / spec->dim;
-            unit->k += (4 + 3 * x) * distance * exp(-x) / (2 * pairs);
-            unit->recurrence += 2 * i * distance * exp(-x) / (2 * pairs);
+            unit->k += (4 + 3 * x) * turned * exp(-x) / (2 * pairs);
+            unit->recurrence += 2 * i * turned * exp(-x) / (2 * pairs);
         }
-        unit->moves = distance != 0;
+        unit->moves = distance_of(&r, k) != 0;
     }
     return status;
 }

@@ -5,7 +5,7 @@
 #include "bias_grid.h"
 #include "window.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 struct swin {
     struct oracle_grid g;
@@ -16,14 +16,13 @@ struct swin {
 bool oracle_window(int64_t size[2], struct oracle_case *c, const char *key)
 {
     const char *text = oracle_text(c, key);
-    long long height, width;
-    int n = text ? sscanf(text, "%lld,%lld", &height, &width) : 0;
-    if (n < 1)
-        return oracle_fail(c, "%s: no size of a window", key);
-    size[0] = height;
-    size[1] = n == 2 ? width : height;
-    return (size[0] > 0 && size[1] > 0 && size[0] < 1 << 14 && size[1] < 1 << 14) ||
-           oracle_fail(c, "%s: out of range", key);
+    char *end = NULL;
+    size[0] = size[1] = text ? strtoll(text, &end, 10) : 0;
+    if (end && *end == ',')
+        size[1] = strtoll(end + 1, &end, 10);
+    return (end && *end == 0 &&
+            size[0] > 0 && size[1] > 0 && size[0] < 1 << 14 && size[1] < 1 << 14) ||
+           oracle_fail(c, "%s: no size of a window", key);
 }
 
 static int64_t offset(const struct swin *s, int64_t i, int64_t j)

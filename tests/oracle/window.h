@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "7" or "7,12" as a window's height and width. */
+/* Reads the size of a window: "7" or "7,12" as height and width. */
 #ifndef ORACLE_WINDOW_H
 #define ORACLE_WINDOW_H
 

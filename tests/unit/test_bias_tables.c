@@ -88,8 +88,8 @@ START_TEST(t5_all_distances)
 }
 END_TEST
 
-/* T5X adds FLT_EPSILON to n/m before the logarithm. In exact arithmetic that moves no distance over an
- * edge of the sizes in use. */
+/* T5X adds FLT_EPSILON to n/m before the logarithm. In exact arithmetic that moves no distance over
+ * an edge of the sizes in use. */
 START_TEST(t5_epsilon_is_harmless)
 {
     static const int sizes[][2] = {{32, 128}, {64, 256}, {32, 256}, {64, 128}, {32, 800},
