@@ -287,6 +287,30 @@ static enum posref_status attention(struct posref_attention *a)
     return status == POSREF_OK ? posref_attention_softmax(out, a) : status;
 }
 
+static bool scheme_reads(const struct posref_job *job, const char *name)
+{
+    const struct posref_input_use *use = posref_scheme_def(job->spec->scheme)->inputs;
+    while (use->name && strcmp(use->name, name) != 0)
+        use++;
+    return use->name != NULL;
+}
+
+/* Everything was asked for, but not both of q and k are there: what only scores read would be
+ * ignored. */
+static enum posref_status check_unread(const struct posref_job *job)
+{
+    for (size_t n = 0; n < sizeof own_inputs / sizeof *own_inputs; n++) {
+        const char *name = own_inputs[n];
+        if (!posref_job_has(job, name) || strcmp(name, "positions") == 0 ||
+            scheme_reads(job, name))
+            continue;
+        return posref_fail(job->err, POSREF_BAD_INPUT, name,
+                           "is read by scores and attention alone, which need %s",
+                           !posref_job_has(job, "q") ? "q" : "k");
+    }
+    return POSREF_OK;
+}
+
 enum posref_status posref_attention_eval(struct posref_job *job)
 {
     const bool pair = posref_job_has(job, "q") && posref_job_has(job, "k");
@@ -294,7 +318,7 @@ enum posref_status posref_attention_eval(struct posref_job *job)
     const bool wants_scores = posref_job_wants(job, POSREF_OP_SCORES, pair);
     const bool wants_attention = posref_job_wants(job, POSREF_OP_ATTENTION, pair && has_v);
     if (!wants_scores && !wants_attention)
-        return POSREF_OK;
+        return job->op == POSREF_OP_ALL ? check_unread(job) : POSREF_OK;
     struct posref_attention *a = posref_job_alloc(job, 1, sizeof *a);
     if (!a)
         return POSREF_NO_MEMORY;

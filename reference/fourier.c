@@ -4,8 +4,9 @@
  * GaussianFourierProjection).
  *
  * table[x] = sin(2 pi W_0 z), sin(2 pi W_1 z), ..., cos(2 pi W_0 z), ...
- * z = ln x, or x with log=false; with flip_sin_to_cos all cosines first. W, dim/2 numbers, is the input weights. W z is a number
- * of turns: with log=false a product of two doubles, exact at quarter turns. */
+ * z = ln x, or x with log=false; with flip_sin_to_cos all cosines first. W, dim/2 numbers, is the
+ * input weights. W z is a number of turns: with log=false a product of two doubles, exact at
+ * quarter turns. */
 #include "judge_impl.h"
 #include "waves_table.h"
 

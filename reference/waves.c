@@ -119,10 +119,10 @@ enum posref_status posref_waves_ball(struct posref_ball *cos_out, struct posref_
 enum posref_status posref_waves_logarithms(struct posref_turn *out, struct posref_coordinate *at,
                                            int64_t n)
 {
+    const struct posref_waves waves = {.log = true};
     for (int64_t k = 0; k < n; k++) {
         struct posref_ball size;
-        enum posref_status status = coordinate_ball(&size, &(const struct posref_waves){.log = true},
-                                                    &at[k], WALK_BITS);
+        enum posref_status status = coordinate_ball(&size, &waves, &at[k], WALK_BITS);
         if (size.sign < 0)
             posref_ball_neg(&size, &size);
         if (status != POSREF_OK || !posref_turn_from_ball(&out[k], &size))

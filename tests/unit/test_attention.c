@@ -355,6 +355,16 @@ START_TEST(bad_inputs_are_named)
     evaluation_input(&e, "q_positions", x, 1, (const int64_t[]){3});
     evaluation_refused(&e, POSREF_OP_SCORES, "q_positions");
     evaluation_close(&e);
+    /* nothing that was given goes unread */
+    static const char *const alone[] = {"q", "k", "v", "mask"};
+    evaluation_open(&e, "dim=4");
+    evaluation_positions(&e, (const double[]){0, 1}, 2);
+    for (int n = 0; n < 4; n++) {
+        e.in.n = 1;
+        rows(&e, alone[n], x, 2, 4);
+        evaluation_refused(&e, POSREF_OP_ALL, alone[n]);
+    }
+    evaluation_close(&e);
     evaluation_open(&e, "scheme=sinusoidal dim=4");
     evaluation_close(&e);
     refused_spec("scheme=none causal_align=top_left", "causal_align");
