@@ -353,16 +353,18 @@ static bool plain_sinusoidal(const struct posref_plugin_call *call)
     return !variant;
 }
 
-/* The key whose value is not known here, or NULL. For rope alone. */
-static const char *unknown_rope(const char *spec)
+/* The key whose value is not known here, or NULL. A key that the spec does not have is none. */
+static const char *unknown_value(const char *spec)
 {
     static const char *const known[][6] = {
         {"pairing", "half", "interleaved"},
         {"partial", "leading"},
         {"scaling", "none", "linear", "ntk", "yarn", "llama3"},
+        {"align", "bottom_right"},
+        {"slopes", "published"},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        bool found = !posref_plugin_is(spec, "scheme", "rope");
+        bool found = !posref_plugin_value(spec, known[k][0], NULL);
         for (int v = 1; v < 6 && known[k][v]; v++)
             found = found || posref_plugin_is(spec, known[k][0], known[k][v]);
         if (!found)
@@ -390,7 +392,7 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
         snprintf(why, why_size, "this variant of sinusoidal is not implemented");
         return POSREF_PLUGIN_UNSUPPORTED;
     }
-    const char *unknown = op && scheme ? unknown_rope(call->spec) : NULL;
+    const char *unknown = op && scheme ? unknown_value(call->spec) : NULL;
     if (unknown) {
         snprintf(why, why_size, "this %s is not implemented", unknown);
         return POSREF_PLUGIN_UNSUPPORTED;
