@@ -6,7 +6,7 @@
  *                     1803.02155, with scalars in the place of vectors
  *     table=full      d + L - 1 of 2L - 1 entries, L = max_position_embeddings; |d| >= L is an
  *                     error */
-#include "bias.h"
+#include "bias_attention.h"
 #include "judge_impl.h"
 
 #include <math.h>
@@ -72,6 +72,21 @@ static enum posref_status eval(struct posref_job *job)
     return posref_eval_table(job, 1, 0, entries_of(job->spec), "index", index_of);
 }
 
+static const char *const attention_inputs[] = {"weights", NULL};
+
+static enum posref_status attention_begin(struct posref_attention *a)
+{
+    return posref_bias_attention_begin(a, entries_of(a->job->spec), index_of);
+}
+
+static const struct posref_attention_hook attention_hook = {
+    .positions = POSREF_POSITIONS_REQUIRED,
+    .inputs = attention_inputs,
+    .begin = attention_begin,
+    .bias = posref_bias_attention_bias,
+    .estimate = posref_bias_attention_estimate,
+};
+
 const struct posref_scheme_def posref_relative_bias = {
     .info = {.name = "relative_bias",
              .summary = "a learned scalar for each relative distance and head, added to the scores",
@@ -97,4 +112,5 @@ const struct posref_scheme_def posref_relative_bias = {
     .entries = entries_of,
     .eval = eval,
     .judge = posref_judge_units_table,
+    .attention = &attention_hook,
 };

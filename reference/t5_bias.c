@@ -6,8 +6,11 @@
  * half; causal: nb = num_buckets, n = max(-r, 0). With me = floor(nb / 2) and M = max_distance
  *     bucket = n                                                          for n < me
  *     bucket = min(nb - 1, me + floor((nb - me) ln(n/me) / ln(M/me)))     otherwise
- * decided by exact arithmetic: an edge is where (n/me)^(nb - me) = (M/me)^t. */
-#include "bias.h"
+ * decided by exact arithmetic: an edge is where (n/me)^(nb - me) = (M/me)^t.
+ *
+ * Scores add the bias to scale q . k; scale is 1/sqrt(dim) here as everywhere, and T5 has none:
+ * softmax_scale=1. */
+#include "bias_attention.h"
 #include "judge_impl.h"
 #include "log_steps.h"
 
@@ -74,6 +77,21 @@ static enum posref_status eval(struct posref_job *job)
     return posref_eval_table(job, 1, 0, job->spec->num_buckets, "buckets", buckets);
 }
 
+static const char *const attention_inputs[] = {"weights", NULL};
+
+static enum posref_status attention_begin(struct posref_attention *a)
+{
+    return posref_bias_attention_begin(a, a->job->spec->num_buckets, buckets);
+}
+
+static const struct posref_attention_hook attention_hook = {
+    .positions = POSREF_POSITIONS_REQUIRED,
+    .inputs = attention_inputs,
+    .begin = attention_begin,
+    .bias = posref_bias_attention_bias,
+    .estimate = posref_bias_attention_estimate,
+};
+
 const struct posref_scheme_def posref_t5_bias = {
     .info = {.name = "t5_bias",
              .summary = "a learned scalar for each bucket of relative distances and head, added to "
@@ -90,12 +108,13 @@ const struct posref_scheme_def posref_t5_bias = {
              .advice = "encoders and encoder-decoders of moderate length",
              .differs = "buckets of decoders are causal (bidirectional=false); UMT5 has a table "
                         "a layer; the table of T5X is transposed (weights_layout); no "
-                        "1/sqrt(dim) beside it; logarithms in bfloat16 put distances 16, 32 and "
-                        "90 into a wrong bucket"},
+                        "1/sqrt(dim) beside it (give softmax_scale=1 for scores and attention); "
+                        "logarithms in bfloat16 put distances 16, 32 and 90 into a wrong bucket"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_INDEX | 1U << POSREF_OP_BIAS,
     .check = check,
     .eval = eval,
     .judge = posref_judge_units_table,
+    .attention = &attention_hook,
 };

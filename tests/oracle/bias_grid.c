@@ -2,6 +2,8 @@
 /* Pairs of queries and keys, look-ups and enclosed biases. */
 #include "bias_grid.h"
 
+#include "attention.h"
+
 bool oracle_grid_read(struct oracle_grid *g, struct oracle_tally *t, struct oracle_case *c,
                       int n_axes)
 {
@@ -76,6 +78,51 @@ bool oracle_judge_lookup(struct oracle_grid *g, int64_t n_entries, oracle_entry_
                               table->data[heads_first ? h * n_entries + e : e * n_heads + h]);
     }
     return true;
+}
+
+/* A table that scores look up. */
+struct lookup {
+    const struct oracle_tensor *table;
+    int64_t n_entries, n_heads;
+    bool heads_first;
+    oracle_entry_fn *entry;
+    const void *ctx;
+};
+
+static void looked_up(arb_t out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
+                      slong prec)
+{
+    const struct lookup *l = a->ctx;
+    const int64_t e = l->entry(l->ctx, i, j);
+    (void)prec;
+    arb_zero(out);
+    if (e < 0 || e >= l->n_entries || head >= l->n_heads)
+        oracle_fail(a->c, "entry %lld of head %lld is outside the table", (long long)e,
+                    (long long)head);
+    else
+        arb_set_d(out, l->table->data[l->heads_first ? head * l->n_entries + e
+                                                     : e * l->n_heads + head]);
+}
+
+void oracle_judge_lookup_attention(struct oracle_grid *g, int64_t n_entries,
+                                   oracle_entry_fn *entry, const void *ctx)
+{
+    struct oracle_tensor *q = oracle_input(g->c, "q");
+    struct lookup l = {.table = oracle_input(g->c, "weights"), .n_entries = n_entries,
+                       .heads_first = oracle_is(g->c, "weights_layout", "heads_entries"),
+                       .entry = entry, .ctx = ctx};
+    struct oracle_attention a = {.tally = g->tally, .c = g->c, .ctx = &l, .bias = looked_up};
+    if (!oracle_attention_wanted(g->c) || g->c->error[0])
+        return;
+    if (!l.table || l.table->rank != 2 || l.table->shape[l.heads_first] != n_entries) {
+        oracle_fail(g->c, "weights: no table of %lld entries", (long long)n_entries);
+        return;
+    }
+    l.n_heads = l.table->shape[!l.heads_first];
+    if (!q || l.n_heads != (q->rank == 3 ? q->shape[1] : 1))
+        oracle_fail(g->c, "weights: another number of heads than q");
+    else
+        oracle_attention_judge(&a);
 }
 
 struct pair {

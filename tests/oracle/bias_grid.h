@@ -32,6 +32,11 @@ bool oracle_judge_entries(struct oracle_grid *g, const char *name, oracle_entry_
 bool oracle_judge_lookup(struct oracle_grid *g, int64_t n_entries, oracle_entry_fn *entry,
                          const void *ctx);
 
+/* Judges scores and attention when they are there, with the same entries as the bias of the score:
+ * one head of the table for each of q's. */
+void oracle_judge_lookup_attention(struct oracle_grid *g, int64_t n_entries, oracle_entry_fn *entry,
+                                   const void *ctx);
+
 /* Judges bias [heads, n_q, n_k]: calls enclose(out, ctx, h, i, j, prec), and bounds the rounding of
  * a compound value by slack(ctx) as it stands after the call (NULL: correctly rounded). */
 typedef void oracle_enclose_fn(arb_t out, void *ctx, int64_t h, int64_t i, int64_t j, slong prec);

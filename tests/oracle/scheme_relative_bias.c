@@ -35,6 +35,7 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
     r.limit = r.full ? oracle_int(c, "max_position_embeddings") - 1 : oracle_int(c, "max_distance");
     if (oracle_judge_entries(&r.g, "index", entry, &r))
         oracle_judge_lookup(&r.g, 2 * r.limit + 1, entry, &r);
+    oracle_judge_lookup_attention(&r.g, 2 * r.limit + 1, entry, &r);
 }
 
 const struct oracle_scheme oracle_relative_bias = {"relative_bias", judge};

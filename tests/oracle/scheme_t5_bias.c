@@ -70,6 +70,7 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
     }
     if (oracle_judge_entries(&b.g, "buckets", entry, &b))
         oracle_judge_lookup(&b.g, n_buckets, entry, &b);
+    oracle_judge_lookup_attention(&b.g, n_buckets, entry, &b);
 }
 
 const struct oracle_scheme oracle_t5_bias = {"t5_bias", judge};
