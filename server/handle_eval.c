@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define MAX_ELEMENTS 262144 /* of the largest tensor of one request */
+#define MAX_PRODUCTS 262144 /* of queries and keys: one to three microseconds each */
+#define PRODUCTS_OF_A_SCORE 16 /* at least: its exponential */
 #define MAX_ARENA_BYTES ((size_t)64 << 20)
 
 static double larger(double a, double b)
@@ -47,6 +49,32 @@ bool posref_check_size(const struct posref_request *request, struct posref_reply
     return false;
 }
 
+/* Queries times heads, from the shape of q or what says it. */
+static double query_rows(const struct posref_request *request, const struct posref_tensor *q)
+{
+    const double all = (double)posref_tensor_count(q), n = count(request, "q_positions");
+    if (q->rank > 1)
+        return all / (double)q->shape[q->rank - 1];
+    if (request->spec.given[POSREF_FIELD_DIM])
+        return all / request->spec.dim;
+    return n > 0 ? n * larger(1, request->spec.num_heads) : all;
+}
+
+/* An upper bound of the products of scores, or 0. Flat tensors have no shape yet. */
+static double n_products(const struct posref_request *request)
+{
+    const struct posref_tensor *q = posref_tensors_find(&request->inputs, "q");
+    const struct posref_tensor *k = posref_tensors_find(&request->inputs, "k");
+    if (!q || !k || posref_tensor_count(q) < 1 || posref_tensor_count(k) < 1)
+        return 0;
+    double keys = k->rank > 1 ? (double)k->shape[0] : count(request, "k_positions");
+    if (keys < 1)
+        keys = (double)posref_tensor_count(k) /
+               (request->spec.given[POSREF_FIELD_DIM] ? request->spec.dim : 1);
+    return keys * larger((double)posref_tensor_count(q),
+                         PRODUCTS_OF_A_SCORE * query_rows(request, q));
+}
+
 static void refuse(const struct posref_call *call, struct posref_reply *reply,
                    enum posref_status status, const struct posref_error *err)
 {
@@ -62,6 +90,13 @@ static void answer(const struct posref_call *call, struct posref_reply *reply,
 {
     if (!posref_check_size(request, reply))
         return;
+    if (n_products(request) > MAX_PRODUCTS) {
+        posref_reply_fail(reply, POSREF_PROBLEM_TOO_LARGE, "q",
+                          "queries times keys times heads times dim (counted as %d at least) may "
+                          "be %d at most here; `posref eval` on your own machine takes more",
+                          PRODUCTS_OF_A_SCORE, MAX_PRODUCTS);
+        return;
+    }
     struct posref_error err = {{0}, {0}};
     enum posref_status status = posref_request_answer(&reply->body, request, arena, &err);
     if (status != POSREF_OK && !reply->body.failed)

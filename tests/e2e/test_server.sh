@@ -295,6 +295,9 @@ too_much() {
     get '/v1/eval?dim=256&positions=0..1023'
     check 'as much as may be asked' "$status" 200
     refused '/v1/eval?scheme=alibi&num_heads=16&positions=0..128' 413 positions
+    local row=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0 # 132 queries of one channel, 132 keys
+    row=$row,$row,$row,$row,$row,$row,$row,$row,0,0,0,0
+    refused "/v1/eval?scheme=alibi&num_heads=1&positions=0..131&q=$row&k=$row" 413 q
     local long
     long=$(printf '1,%.0s' {1..5000})
     refused "/v1/eval?dim=4&positions=1&x=$long" 414 ''
