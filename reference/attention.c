@@ -36,6 +36,13 @@ enum posref_status posref_attention_check(struct posref_spec *spec, struct posre
     if (spec->given[POSREF_FIELD_SOFTMAX_SCALE] && spec->given[POSREF_FIELD_SOFTMAX_SCALE_FROM])
         return posref_fail(err, POSREF_BAD_INPUT, "softmax_scale_from",
                            "and softmax_scale exclude each other");
+    static const enum posref_field scales[] = {POSREF_FIELD_SOFTMAX_SCALE,
+                                               POSREF_FIELD_SOFTMAX_SCALE_FROM,
+                                               POSREF_FIELD_TEMPERATURE};
+    for (size_t n = 0; n < sizeof scales / sizeof *scales; n++)
+        if (posref_attention_is_linear(spec) && spec->given[scales[n]])
+            return posref_fail(err, POSREF_BAD_INPUT, posref_field_def(scales[n])->name,
+                               "is for softmax: attention_kind=linear has no scale");
     if (spec->given[POSREF_FIELD_CAUSAL_ALIGN] && !spec->causal)
         return posref_fail(err, POSREF_BAD_INPUT, "causal_align", "needs causal=true");
     if (spec->causal && !spec->given[POSREF_FIELD_CAUSAL_ALIGN]) {
@@ -206,6 +213,8 @@ enum posref_status posref_attention_open(struct posref_attention *a, struct posr
         status = check_heads(a);
     if (status == POSREF_OK && a->hook->begin)
         status = a->hook->begin(a);
+    if (status == POSREF_OK && posref_attention_is_linear(job->spec))
+        status = posref_attention_linear_open(a);
     if (status == POSREF_OK && !a->q_positions.value)
         status = posref_attention_read_positions(a, a->hook->positions, 1);
     if (status == POSREF_OK)
@@ -315,10 +324,14 @@ enum posref_status posref_attention_eval(struct posref_job *job)
 {
     const bool pair = posref_job_has(job, "q") && posref_job_has(job, "k");
     const bool has_v = posref_job_has(job, "v");
-    const bool wants_scores = posref_job_wants(job, POSREF_OP_SCORES, pair);
+    const bool linear = posref_attention_is_linear(job->spec);
+    const bool wants_scores = posref_job_wants(job, POSREF_OP_SCORES, pair && !linear);
     const bool wants_attention = posref_job_wants(job, POSREF_OP_ATTENTION, pair && has_v);
     if (!wants_scores && !wants_attention)
         return job->op == POSREF_OP_ALL ? check_unread(job) : POSREF_OK;
+    if (linear && wants_scores)
+        return posref_fail(job->err, POSREF_BAD_INPUT, "op",
+                           "attention_kind=linear has no scores; take op=attention");
     struct posref_attention *a = posref_job_alloc(job, 1, sizeof *a);
     if (!a)
         return POSREF_NO_MEMORY;

@@ -6,6 +6,7 @@
  *     score[h, i, j] = scale t_i (term_1 + ... + term_n) + bias[h, i, j]
  *     attention[i, h] = sum over visible j of softmax_j(score[h, i, j]) (v[j, h] + value[h, i, j])
  *
+ * or, with attention_kind=linear, quotients of sums over visible keys (attention_linear.c).
  * scale is 1/sqrt(dim of q) unless the spec says otherwise, t_i the temperature of query i
  * (temperature.c, 1 without one), and the only term without a hook is q_i . k_j. Private to
  * reference/. */
@@ -32,6 +33,7 @@ struct posref_attention {
     struct posref_positions q_positions, k_positions; /* value NULL: none */
     int n_terms;
     void *state;                /* the hook's own, from begin() */
+    struct posref_ball *phi;    /* linear: scratch [2, dim] */
     unsigned prec_bits;         /* that `root` and `scale` are for; 0: none yet */
     struct posref_ball root;    /* the scale is scale / root */
     struct posref_ball scale;
@@ -125,7 +127,26 @@ posref_attention_score(struct posref_attention_score *out, struct posref_attenti
  * 2^-60 of the sum of |terms| by far. */
 bool posref_attention_round(double *out, const struct posref_ball *value, unsigned prec_bits);
 
-/* softmax and weighted sum: a->v is given. */
+static inline bool posref_attention_is_linear(const struct posref_spec *spec)
+{
+    return spec->given[POSREF_FIELD_ATTENTION_KIND] &&
+           spec->attention_kind == POSREF_ATTENTION_LINEAR;
+}
+/* attention_linear.c. Checks q and k, and allocates what the next function needs. */
+POSREF_MUST_USE enum posref_status posref_attention_linear_open(struct posref_attention *a);
+/* Encloses the numerator of each of the n keys, and the sum of their denominators. */
+POSREF_MUST_USE enum posref_status
+posref_attention_linear_weights(struct posref_ball *numerator, struct posref_ball *sum,
+                                const struct posref_attention *a, int64_t head, int64_t i,
+                                const int64_t *key, int64_t n, unsigned prec_bits);
+/* Adds (R q) . (R k) of rope's pair number `pair` to sum, for position i of the queries and j of
+ * the keys: along = q . k of its two channels, across = q2 k1 - q1 k2; magnitudes left out. */
+POSREF_MUST_USE enum posref_status
+posref_attention_rope_add(struct posref_ball *sum, const struct posref_attention *a, int pair,
+                          const struct posref_ball *along, const struct posref_ball *across,
+                          int64_t i, int64_t j, unsigned prec_bits);
+
+/* Sums of weights and values, divided: a->v is given. */
 POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
                                                             struct posref_attention *a);
 

@@ -192,6 +192,25 @@ static enum posref_status add_mismatched(struct posref_ball *sum, const struct p
     return status;
 }
 
+enum posref_status posref_attention_rope_add(struct posref_ball *sum,
+                                             const struct posref_attention *a, int n,
+                                             const struct posref_ball *along,
+                                             const struct posref_ball *across, int64_t i,
+                                             int64_t j, unsigned prec_bits)
+{
+    struct posref_ball cosine, sine;
+    enum posref_status status = cos_sin(&cosine, &sine, a, n, i, j, prec_bits);
+    if (status != POSREF_OK)
+        return status;
+    posref_ball_mul(&cosine, &cosine, along, prec_bits);
+    posref_ball_mul(&sine, &sine, across, prec_bits);
+    if (posref_attention_rope_plan(a)->pair[n].sign < 0)
+        posref_ball_neg(&sine, &sine);
+    posref_ball_add(sum, sum, &cosine, prec_bits);
+    posref_ball_add(sum, sum, &sine, prec_bits);
+    return POSREF_OK;
+}
+
 static enum posref_status add_pair(struct posref_ball *sum, const struct posref_attention *a,
                                    int n, const double *q, const double *k, int64_t i, int64_t j,
                                    unsigned prec_bits)
@@ -199,21 +218,13 @@ static enum posref_status add_pair(struct posref_ball *sum, const struct posref_
     const struct posref_plan_pair *pair = &posref_attention_rope_plan(a)->pair[n];
     const double q1 = q[pair->in[0]], q2 = q[pair->in[1]];
     const double k1 = k[pair->in[0]], k2 = k[pair->in[1]];
-    struct posref_ball cosine, sine, part;
+    struct posref_ball along, across;
     if (pair->column[0] != pair->column[1])
         return add_mismatched(sum, a, n, q, k, i, j, prec_bits);
-    enum posref_status status = cos_sin(&cosine, &sine, a, n, i, j, prec_bits);
-    if (status != POSREF_OK)
-        return status;
-    posref_attention_dot(&part, (const double[]){q1, q2}, (const double[]){k1, k2}, 2, prec_bits);
-    posref_ball_mul(&cosine, &cosine, &part, prec_bits);
-    posref_attention_dot(&part, (const double[]){q2, -q1}, (const double[]){k1, k2}, 2, prec_bits);
-    posref_ball_mul(&sine, &sine, &part, prec_bits);
-    if (pair->sign < 0)
-        posref_ball_neg(&sine, &sine);
-    posref_ball_add(sum, sum, &cosine, prec_bits);
-    posref_ball_add(sum, sum, &sine, prec_bits);
-    return POSREF_OK;
+    posref_attention_dot(&along, (const double[]){q1, q2}, (const double[]){k1, k2}, 2, prec_bits);
+    posref_attention_dot(&across, (const double[]){q2, -q1}, (const double[]){k1, k2}, 2,
+                         prec_bits);
+    return posref_attention_rope_add(sum, a, n, &along, &across, i, j, prec_bits);
 }
 
 static enum posref_status score(struct posref_ball *term, const struct posref_attention *a,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax(scores) v, row by row, in balls; a row is repeated at twice the precision until each of
+/* softmax(scores) v, or the linear form's quotients, row by row, in balls; a row is repeated at twice the precision until each of
  * its channels is decided.
  *
  * Exact cases: a key whose score is exactly that of the largest has the exact numerator 1, so rows
@@ -102,7 +102,11 @@ static enum posref_status at_precision(double *out, bool *decided, const struct 
                                        unsigned prec_bits)
 {
     struct posref_ball sum, value;
-    enum posref_status status = exponentials(&sum, row, prec_bits);
+    enum posref_status status =
+        posref_attention_is_linear(row->a->job->spec)
+            ? posref_attention_linear_weights(row->term, &sum, row->a, row->head, row->i, row->key,
+                                              row->n, prec_bits)
+            : exponentials(&sum, row, prec_bits);
     *decided = true;
     for (int64_t c = 0; c < row->a->dim_v && status == POSREF_OK && *decided; c++) {
         status = channel(&value, row, &sum, c, prec_bits);

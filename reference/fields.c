@@ -75,6 +75,7 @@ static const char *const kernels[] = {"log", "power", NULL};
 
 static const char *const embedding_types[] = {"shaw", "relative_key", "relative_key_query", NULL};
 static const char *const relative_keys[] = {"sinusoid", "learned", "zero_padded", NULL};
+static const char *const attention_kinds[] = {"softmax", "linear", NULL};
 static const char *const aligns[] = {"bottom_right", "top_left", "position", NULL};
 static const char *const scale_sources[] = {"dim", "mla", NULL};
 static const char *const temperatures[] = {"none", "llama4", "ministral", "llama_cpp", "logn",
@@ -276,6 +277,10 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                    "relative_keys=sinusoid"),
     [POSREF_FIELD_CLAMP_LEN] = INT("clamp_len", clamp_len, 1, 2147483647, "tokens", NULL,
                                    "distances are clamped to it; default: not at all"),
+    [POSREF_FIELD_ATTENTION_KIND] =
+        CHOICE("attention_kind", attention_kind, attention_kinds, "softmax",
+               "softmax of the scores, or RoFormer's linear form: phi(x) = elu(x) + 1 of q and k is "
+               "rotated in the numerator and not in the denominator; no scale, no scores"),
     [POSREF_FIELD_CAUSAL] = {.name = "causal", .type = POSREF_TYPE_BOOL, .offset = AT(causal),
                              .unit = "", .default_text = "false",
                              .meaning = "keys after the query are not seen"},

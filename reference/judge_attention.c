@@ -286,6 +286,8 @@ enum posref_status posref_judge_units_attention(struct judge_case *c)
     enum posref_status status = posref_attention_open(&g->a, &job);
     if (status != POSREF_OK)
         return status;
+    if (posref_attention_is_linear(c->spec))
+        return posref_judge_units_linear(c, &g->a);
     const size_t n_k = (size_t)g->a.n_k;
     g->scale = scale_of(g);
     if (c->op == POSREF_OP_SCORES)

@@ -65,6 +65,9 @@ POSREF_MUST_USE enum posref_status posref_judge_units_alibi(struct judge_case *c
 POSREF_MUST_USE enum posref_status posref_judge_units_waves(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_learned(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_attention(struct judge_case *c);
+struct posref_attention;
+POSREF_MUST_USE enum posref_status
+posref_judge_units_linear(struct judge_case *c, const struct posref_attention *a);
 POSREF_MUST_USE enum posref_status posref_judge_units_table(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_kerple(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_sandwich(struct judge_case *c);

@@ -111,6 +111,7 @@ enum posref_embedding_type { POSREF_EMBEDDING_SHAW, POSREF_EMBEDDING_RELATIVE_KE
                              POSREF_EMBEDDING_RELATIVE_KEY_QUERY };
 enum posref_relative_keys { POSREF_RELATIVE_SINUSOID, POSREF_RELATIVE_LEARNED,
                             POSREF_RELATIVE_ZERO_PADDED };
+enum posref_attention_kind { POSREF_ATTENTION_SOFTMAX, POSREF_ATTENTION_LINEAR };
 enum posref_causal_align { POSREF_ALIGN_BOTTOM_RIGHT, POSREF_ALIGN_TOP_LEFT,
                            POSREF_ALIGN_POSITION };
 enum posref_scale_from { POSREF_SCALE_FROM_DIM, POSREF_SCALE_FROM_MLA };
@@ -183,6 +184,7 @@ enum posref_field {
     POSREF_FIELD_RELATIVE_KEYS,
     POSREF_FIELD_MODEL_DIM,
     POSREF_FIELD_CLAMP_LEN,
+    POSREF_FIELD_ATTENTION_KIND,
     POSREF_FIELD_CAUSAL, /* from here to TEMPERATURE_OFFSET: every scheme that has scores */
     POSREF_FIELD_CAUSAL_ALIGN,
     POSREF_FIELD_SOFTMAX_SCALE,
@@ -287,6 +289,7 @@ struct posref_spec {
     int relative_keys;
     int model_dim;
     int clamp_len;
+    int attention_kind;
     bool causal;
     int causal_align;
     double softmax_scale;

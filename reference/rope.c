@@ -24,6 +24,7 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_MROPE_SECTION, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MROPE_INTERLEAVED, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MROPE_ORDER, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_ATTENTION_KIND, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
 
@@ -72,6 +73,9 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     if (spec->rotary_dim > spec->dim)
         return posref_fail(err, POSREF_BAD_INPUT, "rotary_dim", "must be at most dim=%d, got %d",
                            spec->dim, spec->rotary_dim);
+    if (posref_attention_is_linear(spec) && spec->pairing == POSREF_PAIRING_MISMATCHED)
+        return posref_fail(err, POSREF_BAD_INPUT, "attention_kind",
+                           "linear rotates pairs, and pairing=mismatched is no rotation");
     enum posref_status status = check_partial(spec, err);
     return status == POSREF_OK ? posref_axes_check(spec, err) : status;
 }

@@ -261,6 +261,23 @@ static void numerators(arb_t sum, struct oracle_attention *a, slong prec)
     _arb_vec_clear(term, ORACLE_TERMS);
 }
 
+/* row[j] = term j, 0 where not seen; sum of the denominators. */
+static void quotient_weights(arb_t sum, struct oracle_attention *a, slong prec)
+{
+    arb_t part;
+    arb_init(part);
+    arb_zero(sum);
+    for (int64_t j = 0; j < a->n_k; j++) {
+        arb_zero(a->row + j);
+        if (!sees(a, a->i, j))
+            continue;
+        a->term(a->row + j, a, a->head, a->i, j, prec + 64);
+        a->denominator(part, a, a->head, a->i, j, prec + 64);
+        arb_add(sum, sum, part, prec + 32);
+    }
+    arb_clear(part);
+}
+
 /* Channel c of the row: sum of w_j v_j, and (for the slack) of |w_j v_j|. */
 static double channel(arb_t out, struct oracle_attention *a, const arb_t sum, int64_t c, slong prec)
 {
@@ -277,7 +294,7 @@ static double channel(arb_t out, struct oracle_attention *a, const arb_t sum, in
             a->value(more, a, a->head, a->i, j, c, prec);
             arb_add(value, value, more, prec + 32);
         }
-        size += fabs(v) * arf_get_d(arb_midref(a->row + j), ARF_RND_DOWN);
+        size += fabs(v * arf_get_d(arb_midref(a->row + j), ARF_RND_DOWN));
         arb_addmul(out, value, a->row + j, prec + 32);
     }
     arb_div(out, out, sum, prec);
@@ -295,7 +312,10 @@ static bool attention_unit(void *ctx, slong prec)
     arb_init(sum);
     arb_init(value);
     bool done = true;
-    numerators(sum, a, prec);
+    if (a->denominator)
+        quotient_weights(sum, a, prec);
+    else
+        numerators(sum, a, prec);
     for (int64_t c = 0; c < a->dim_v; c++) {
         double size = channel(value, a, sum, c, prec);
         done &= oracle_judge_within(a->tally, a->c, out,

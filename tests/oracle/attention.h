@@ -25,6 +25,10 @@ struct oracle_attention {
                  slong prec);
     void (*value)(arb_t out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
                   int64_t c, slong prec);
+    /* NULL, or in place of the softmax: the terms themselves are the weights, over the sum of
+     * these. */
+    void (*denominator)(arb_t out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
+                        slong prec);
     /* Filled by oracle_attention_judge. */
     struct oracle_tensor *q, *k, *v, *mask, *q_positions, *k_positions;
     int64_t n_q, n_k, heads, kv_heads, v_heads, dim, dim_v;

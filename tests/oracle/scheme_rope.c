@@ -11,6 +11,8 @@
  *                        (V-JEPA 2: the table is tiled, the channels are interleaved)
  * partial: the rotated channels are the first R (leading) or the last (trailing); proportional:
  * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
+ * attention_kind linear (section 3.3, eq. 19): phi = elu + 1 of q and k first; weights are products
+ * of rotated phi(q) and phi(k), over the sum of products of phi(q) and phi(k) as they are.
  * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
  * everything is exact and Arb's radius is 0. */
 #include "attention.h"
@@ -29,7 +31,7 @@ struct rope {
     struct oracle_case *c;
     struct rope_frequencies f;
     int64_t dim, n_positions, n_heads;
-    bool reads_half, writes_half, mismatched, inverse;
+    bool reads_half, writes_half, mismatched, inverse, linear;
     int64_t first; /* rotated channel */
     bool *written; /* [dim] */
     struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
@@ -164,22 +166,38 @@ static void turned_by(struct rope *r, int64_t frequency, double position, const 
     arb_mul(r->s_arb, r->s_arb, factor, prec + 64);
 }
 
+/* elu(x) + 1. */
+static void phi(arb_t out, double x, slong prec)
+{
+    arb_set_d(out, x);
+    if (x > 0)
+        arb_add_ui(out, out, 1, prec + 64);
+    else
+        arb_exp(out, out, prec + 64);
+}
+
 /* One head's vector at a position, rotated: pairs turn, the rest is copied. */
-static void rotated(arb_ptr y, struct rope *r, const double *x, double position, slong prec)
+static void rotated(arb_ptr y, struct rope *r, const double *row, double position, slong prec)
 {
     arb_t factor;
+    arb_ptr x = _arb_vec_init(r->dim);
     arb_init(factor);
+    for (int64_t k = 0; k < r->dim; k++)
+        if (r->linear)
+            phi(x + k, row[k], prec);
+        else
+            arb_set_d(x + k, row[k]);
     rope_attention_factor(factor, &r->f, prec + 64);
     for (int64_t k = 0; k < r->dim; k++)
-        arb_set_d(y + k, x[k]);
+        arb_set(y + k, x + k);
     for (int64_t i = 0; i < r->f.n_turning; i++)
         for (int which = 0; which < 2; which++) {
             if (which == 0 || r->mismatched)
                 turned_by(r, r->mismatched ? (2 * i + which) % r->f.n_pairs : i, position, factor,
                           prec);
             arb_ptr out = y + member(r, r->writes_half, i, which);
-            arb_set_d(r->one, x[member(r, r->reads_half, i, which)]);
-            arb_set_d(r->two, x[member(r, r->reads_half, i, 1 - which)]);
+            arb_set(r->one, x + member(r, r->reads_half, i, which));
+            arb_set(r->two, x + member(r, r->reads_half, i, 1 - which));
             arb_mul(out, r->one, r->c_arb, prec + 64);
             if (which)
                 arb_addmul(out, r->two, r->s_arb, prec + 64);
@@ -187,6 +205,7 @@ static void rotated(arb_ptr y, struct rope *r, const double *x, double position,
                 arb_submul(out, r->two, r->s_arb, prec + 64);
         }
     arb_clear(factor);
+    _arb_vec_clear(x, r->dim);
 }
 
 /* The rotated rows of one side, kept for the precision they were made for. */
@@ -216,11 +235,35 @@ static void score_term(arb_ptr out, struct oracle_attention *a, int64_t head, in
         arb_addmul(out, q + c, k + c, prec + 64);
 }
 
+static void plain_products(arb_t out, struct oracle_attention *a, int64_t head, int64_t i,
+                           int64_t j, slong prec)
+{
+    const double *q = oracle_q(a, head, i), *k = oracle_k(a, head, j);
+    arb_t x, y;
+    arb_init(x);
+    arb_init(y);
+    arb_zero(out);
+    for (int64_t c = 0; c < a->dim; c++) {
+        phi(x, q[c], prec);
+        phi(y, k[c], prec);
+        arb_addmul(out, x, y, prec + 64);
+    }
+    arb_clear(x);
+    arb_clear(y);
+}
+
 static void judge_attention(struct rope *r)
 {
     struct oracle_attention a = {.tally = r->tally, .c = r->c, .ctx = r, .term = score_term};
     if (!oracle_attention_wanted(r->c) || r->c->error[0])
         return;
+    r->linear = oracle_is(r->c, "attention_kind", "linear");
+    if (r->linear)
+        a.denominator = plain_products;
+    if (r->linear && oracle_output(r->c, "scores")) {
+        oracle_fail(r->c, "attention_kind=linear has no scores");
+        return;
+    }
     struct oracle_tensor *side[2] = {oracle_input(r->c, "q"), oracle_input(r->c, "k")};
     int64_t n[2] = {0, 0};
     for (int s = 0; s < 2 && side[s]; s++) {
