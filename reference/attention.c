@@ -326,7 +326,8 @@ enum posref_status posref_attention_eval(struct posref_job *job)
     const bool has_v = posref_job_has(job, "v");
     const bool linear = posref_attention_is_linear(job->spec);
     const bool wants_scores = posref_job_wants(job, POSREF_OP_SCORES, pair && !linear);
-    const bool wants_attention = posref_job_wants(job, POSREF_OP_ATTENTION, pair && has_v);
+    const bool wants_attention = posref_job_wants(job, POSREF_OP_ATTENTION,
+                                                  pair && (has_v || linear));
     if (!wants_scores && !wants_attention)
         return job->op == POSREF_OP_ALL ? check_unread(job) : POSREF_OK;
     if (linear && wants_scores)

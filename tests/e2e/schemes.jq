@@ -23,4 +23,22 @@ def values: (if .type | startswith("array") then "list of " else "" end)
 "| key | values | default | meaning |\n|---|---|---|---|",
 (.fields[] as $name | $all.fields[] | select(.name == $name and .name != "scheme")
 | "| \(.name | code) | \(values) | \(if .default == null then "" else .default | code end) | \(.meaning | cell)"
-  + (if .scalings then " (scaling \(.scalings | join(", ")))" else "" end) + " |"))
+  + (if .scalings then " (scaling \(.scalings | join(", ")))" else "" end) + " |")),
+"\n## What is left out\n\n" +
+"Each with its reason; for several axes see also [axes.md](axes.md), for one [rope.md](rope.md).\n\n" +
+"| what | why |\n|---|---|\n" +
+([["Mochi's learned frequencies", "an angle is a learned sum over three axes, per head: no ladder and no axis of a pair"],
+  ["LTX-Video 2's split form", "gives each head other frequencies of one ladder over all heads; a spec describes one head"],
+  ["XLNet's segment term", "depends on segment ids, not on positions; transformer_xl has the other terms"],
+  ["Transformer-XL's RelLearnable r_bias", "a learned bias by distance beside R; relative_keys=learned is the form without it"],
+  ["Music Transformer's skew without a mask", "reads entries of the next row where a key is after its query: an accident of the shift, for masked scores alone"],
+  ["dynamic YaRN, LongRoPE's dynamic and mixed variants", "not done: no configuration that was read asks for them"],
+  ["dual-chunk attention", "five tables for the queries and a rule for which of them a pair of chunks takes: positions can be typed, the choice belongs to the kernel"],
+  ["FoPE", "learned mixtures of sines and cosines; one runtime's code was read, and no second source to check it by"],
+  ["DeBERTa's disentangled scores", "deberta has their buckets and look-ups; the products with projected rows are not done yet"],
+  ["ReRoPE and Self-Extend", "clamp or divide distances inside attention, in two ranges of one row; only a copy of the code was read"],
+  ["CoPE", "not done yet: positions are sums of gates of the scores, between learned rows"],
+  ["xPos", "scales of queries and keys by their position; not done yet"],
+  ["the four terms of additive encodings (content and position of query and key)", "sinusoidal and learned have no scores yet; their table added to the content with op=embed gives the sum through scheme=none"],
+  ["linear attention over several axes", "evaluates, but has no vectors: the independent oracle knows one axis"]]
+  | map("| \(.[0] | cell) | \(.[1] | cell) |") | join("\n"))
