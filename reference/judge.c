@@ -306,6 +306,8 @@ static void measure(struct posref_judgement *out, const struct judge_case *c,
     }
     if (!c->copies_hold || !c->integers_hold)
         name_worst(out, c, &c->broken_copy, 0, HUGE_VAL);
+    else if (c->n_units == 0) /* integers alone, all right: the first stands for them */
+        name_worst(out, c, &c->broken_copy, 0, 0);
     if (sums.n > 0) {
         out->bias_u = sums.signed_error / (double)sums.n / posref_unit(c->dtype);
         out->norm_bias_u = sums.norm_ratio / (double)sums.n / posref_unit(c->dtype);
@@ -329,7 +331,8 @@ static enum posref_status check_tensors(const struct posref_tensors *golden,
     return POSREF_OK;
 }
 
-/* Integers are exact. What differs first is named; a shape of any dtype has been checked. */
+/* Integers are exact. What differs first is named, and the very first where nothing else is judged;
+ * a shape of any dtype has been checked. */
 static int64_t check_integers(struct judge_case *c)
 {
     int64_t n = 0;
@@ -340,9 +343,10 @@ static int64_t check_integers(struct judge_case *c)
         for (int64_t k = 0; k < posref_tensor_count(want); k++, n++) {
             double expected = posref_judge_value(want, k);
             double got = posref_judge_value(&c->actual->item[t], k);
-            if (got == expected || !c->integers_hold)
+            const bool first = n == 0 && c->n_units == 0;
+            if (!first && (got == expected || !c->integers_hold))
                 continue;
-            c->integers_hold = false;
+            c->integers_hold = c->integers_hold && got == expected;
             c->broken_copy = (struct judge_unit){.want = {expected}, .got = {got}, .element = {k},
                                                  .tensor = {t}, .pair = -1, .scale = 1,
                                                  .position = (double)NAN};

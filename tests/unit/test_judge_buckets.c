@@ -182,6 +182,12 @@ static bool integers_pass(const struct subject *s, enum fault fault, enum posref
                      POSREF_OK);
     ck_assert_msg(out.pass || out.breach == POSREF_BREACH_INTEGER, "%s: %s", s->spec,
                   posref_breach_text(out.breach));
+    /* Reports name a place whether it passes or not. */
+    ck_assert_ptr_nonnull(out.tensor);
+    ck_assert_msg(out.pass == (out.got == out.want) &&
+                      out.error_limits == (out.pass ? 0 : HUGE_VAL) &&
+                      out.n_compared >= count && isnan(out.position),
+                  "%s: got %g, want %g", s->spec, out.got, out.want);
     evaluation_close(&e);
     return out.pass;
 }
