@@ -264,13 +264,15 @@ static void print_text(const json_t *root)
     for (size_t k = 0; k < json_array_size(list); k++) {
         const json_t *x = json_array_get(list, k);
         const char *after = text_of(x, "equivalent_after");
-        if (!json_is_true(json_object_get(x, "covers"))) {
-            if (json_is_true(json_object_get(x, "look_alike")))
-                printf("           these values do not tell it from %s\n", text_of(x, "fault"));
+        const json_t *alike = json_object_get(x, "not_told_from");
+        if (!json_is_true(json_object_get(x, "covers")))
             continue;
-        }
         printf("%-11s%s\n           %s\n", text_of(x, "fault"), text_of(x, "summary"),
                text_of(x, "advice"));
+        for (size_t j = 0; j < json_array_size(alike); j++)
+            printf("           these values do not tell it from %s (%s): look for both\n",
+                   text_of(json_array_get(alike, j), "fault"),
+                   text_of(json_array_get(alike, j), "formula"));
         if (*after)
             printf("           no fault where the other side has it too: equivalent after %s\n",
                    after);

@@ -49,12 +49,14 @@ static struct option *option_of(struct choice *c, const struct explain_candidate
     return option;
 }
 
-static bool fits_class(const struct explain_class *class, const struct posref_claim *claim)
+/* NULL: the claim does not fit the class. */
+static const struct explain_candidate *fits_class(const struct explain_class *class,
+                                                  const struct posref_claim *claim)
 {
     for (int k = 0; k < class->n_alive; k++)
         if (posref_claim_same(&class->alive[k].claim, claim))
-            return true;
-    return false;
+            return &class->alive[k];
+    return NULL;
 }
 
 static void count(struct choice *c)
@@ -68,8 +70,8 @@ static void count(struct choice *c)
             if (!option)
                 continue;
             option->residual = fmax(option->residual, class->alive[k].residual);
-            option->n_all += class->n;
-            option->n_open += class->chosen < 0 ? class->n : 0;
+            option->n_all += class->alive[k].n_fits;
+            option->n_open += class->chosen < 0 ? class->alive[k].n_fits : 0;
             if (option->example < 0)
                 option->example = class->failure[0];
         }
@@ -121,13 +123,38 @@ static void take(struct choice *c, struct option *option)
         x->n_failures = 0;
     for (int j = 0; j < c->e->n_classes; j++) {
         struct explain_class *class = &c->e->class[j];
-        if (class->chosen >= 0 || !fits_class(class, &option->claim))
+        const struct explain_candidate *fitting = fits_class(class, &option->claim);
+        if (class->chosen >= 0 || !fitting)
             continue;
         class->chosen = number;
         if (x && x->n_failures == 0)
             x->example = class->failure[0];
-        if (x)
-            x->n_failures += class->n;
+        if (x) {
+            x->n_failures += fitting->n_fits;
+            x->n_untold += class->n - fitting->n_fits;
+        }
+    }
+}
+
+/* Whether a claim fits every class that explanation `number` was chosen for. */
+static bool fits_all_of(const struct choice *c, const struct posref_claim *claim, int number)
+{
+    for (int j = 0; j < c->e->n_classes; j++)
+        if (c->e->class[j].chosen == number && !fits_class(&c->e->class[j], claim))
+            return false;
+    return true;
+}
+
+/* What is claimed must not hide what would do as well: neither is the cause before they are told
+ * apart. Of several faults more than in the claim nothing is said. */
+static void find_alike(struct choice *c, int number)
+{
+    struct explain_explanation *x = &c->e->explanation[number];
+    for (int k = 0; k < c->n_options && x->n_alike < EXPLAIN_KILLERS; k++) {
+        const struct posref_claim *other = &c->option[k].claim;
+        if (!posref_claim_same(other, &x->claim) && (!other->fault[1] || x->claim.fault[1]) &&
+            fits_all_of(c, other, number))
+            x->alike[x->n_alike++] = *other;
     }
 }
 
@@ -182,6 +209,8 @@ enum posref_status posref_explain_choose(struct posref_explainer *e, struct posr
     for (count(c); (option = best(c, true)) != NULL; count(c))
         take(c, option);
     const int n_covering = e->n_explanations;
+    for (int k = 0; k < n_covering; k++)
+        find_alike(c, k);
     for (int k = 0; k < MAX_RUNNERS && n_covering > 0 && (option = best(c, false)) != NULL; k++) {
         struct explain_explanation *x = add(c, option, false);
         option->taken = true;

@@ -26,6 +26,7 @@ struct explain_failure {
 struct explain_candidate {
     struct posref_claim claim;
     double residual; /* largest error in units of the limit, over all that it fits */
+    int n_fits;      /* failures that show it; the others of the class tell nothing */
 };
 
 /* Vectors that one cause is expected to break alike. */
@@ -46,11 +47,14 @@ struct explain_class {
 struct explain_explanation {
     struct posref_claim claim;
     double residual;
-    int n_failures;
+    int n_failures; /* that show it */
+    int n_untold;   /* further failures of its classes: too near the right answer to show it */
     int example;    /* a failure it fits */
     bool covers;    /* chosen; the others are runners-up */
     int killer[EXPLAIN_KILLERS], n_killers; /* failures that only the chosen one fits */
     bool look_alike;  /* no failure at hand tells it from the chosen one */
+    struct posref_claim alike[EXPLAIN_KILLERS]; /* of a chosen one: what fits its classes as well */
+    int n_alike;
 };
 
 struct posref_explainer {

@@ -116,6 +116,24 @@ static void add_separation(struct posref_buffer *out, const struct posref_explai
     posref_buffer_text(out, "]");
 }
 
+static void add_alike(struct posref_buffer *out, const struct explain_explanation *x)
+{
+    struct posref_buffer text;
+    if (x->n_alike == 0)
+        return;
+    posref_buffer_text(out, ", \"not_told_from\": [");
+    for (int k = 0; k < x->n_alike; k++) {
+        posref_buffer_text(out, k ? ", {\"fault\": \"" : "{\"fault\": \"");
+        posref_claim_name(out, &x->alike[k]);
+        posref_buffer_text(out, "\"");
+        posref_buffer_init(&text, 1 << 16);
+        posref_claim_formula(&text, &x->alike[k]);
+        add_string(out, "formula", &text);
+        posref_buffer_text(out, "}");
+    }
+    posref_buffer_text(out, "]");
+}
+
 static void add_explanation(struct posref_buffer *out, const struct posref_explainer *e, int number)
 {
     const struct explain_explanation *x = &e->explanation[number];
@@ -129,13 +147,16 @@ static void add_explanation(struct posref_buffer *out, const struct posref_expla
     (void)sentence(&text, &x->claim, example);
     add_string(out, "summary", &text);
     add_advice(out, &x->claim);
-    posref_buffer_printf(out, ", \"rank\": %d, \"covers\": %s, \"vectors\": %d, \"residual\": ",
-                         number + 1, x->covers ? "true" : "false", x->n_failures);
+    posref_buffer_printf(out, ", \"rank\": %d, \"covers\": %s, \"vectors\": %d, \"untold\": %d, "
+                         "\"failing\": %zu, \"residual\": ", number + 1,
+                         x->covers ? "true" : "false", x->n_failures, x->n_untold,
+                         e->n_failures + e->n_dropped);
     if (isnan(x->residual))
         posref_buffer_text(out, "null");
     else
         posref_stream_number(out, x->residual);
     add_separation(out, e, x);
+    add_alike(out, x);
     if (x->covers)
         add_sentences(out, e, number);
     posref_buffer_text(out, ", \"spec\": ");
@@ -164,5 +185,13 @@ bool posref_explainer_sentence(struct posref_buffer *out, const struct posref_ex
     if (k >= e->n_failures)
         return false;
     const int chosen = e->class[e->failure[k].class].chosen;
-    return chosen >= 0 && sentence(out, &e->explanation[chosen].claim, &e->failure[k]);
+    if (chosen < 0)
+        return false;
+    /* Of a failure that does not show the fault it is not said. */
+    const struct posref_claim *claim = &e->explanation[chosen].claim;
+    const struct posref_arena arena = posref_heap_arena(e->scratch);
+    double residual;
+    posref_heap_reset(e->scratch);
+    return posref_explain_try(&residual, claim, &e->failure[k], &arena) == EXPLAIN_FITS &&
+           sentence(out, claim, &e->failure[k]);
 }

@@ -98,7 +98,7 @@ static void examine(struct search *s, const struct posref_claim *claim)
         n_missed < (claim->fault[1] ? 4 : 1) * (c->dtype <= POSREF_F32 ? 4 : 12) ||
         (claim->fault[1] && !is_pair(s, claim)))
         return;
-    c->alive[c->n_alive++] = (struct explain_candidate){*claim, worst};
+    c->alive[c->n_alive++] = (struct explain_candidate){*claim, worst, n_fits};
     remember(s, claim);
 }
 

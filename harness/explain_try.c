@@ -43,6 +43,11 @@ static void measure(struct distance *out, const struct posref_bent *bent,
             const double scale = bent->scale[i][k];
             const double least = bent->limit[i][k], off = fabs(g[k] - w[k]);
             const double limit = least > 0 ? least + extra * u * scale : least;
+            /* A fault that makes infinities or NaN cannot have made a number. */
+            if (!isfinite(w[k]) && isfinite(g[k])) {
+                out->largest = HUGE_VAL;
+                continue;
+            }
             if ((limit > TELLING * scale && scale > 0) || overflows(w[k], g[k], f->dtype))
                 continue;
             out->n_missed += !(off <= limit);

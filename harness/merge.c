@@ -23,6 +23,7 @@ struct merging {
     const char *next;    /* its next line */
     json_t *header, *own_header; /* the first one; the present one's */
     json_t *explanations;
+    int64_t n_failing; /* failures that were looked at, of all shards */
     bool seen[65536 + 1];
     struct line *line;
     size_t n_lines, room;
@@ -141,6 +142,8 @@ static void add_explanations(struct merging *m, const json_t *list)
             json_object_set_new(mine, "vectors",
                                 json_integer(integer_of(mine, "vectors") +
                                              integer_of(claim, "vectors")));
+            json_object_set_new(mine, "untold", json_integer(integer_of(mine, "untold") +
+                                                             integer_of(claim, "untold")));
             if (number_of(claim, "residual") > number_of(mine, "residual"))
                 json_object_set(mine, "residual", json_object_get(claim, "residual"));
         }
@@ -151,7 +154,10 @@ static void add_explanations(struct merging *m, const json_t *list)
 
 static void read_footer(struct merging *m, const json_t *line)
 {
-    add_explanations(m, json_object_get(line, "explanations"));
+    const json_t *list = json_object_get(line, "explanations");
+    add_explanations(m, list);
+    m->n_failing += json_array_size(list) ? integer_of(json_array_get(list, 0), "failing")
+                                          : integer_of(line, "unexplained");
     m->n_unexplained += integer_of(line, "unexplained");
     m->printed_bytes += integer_of(line, "printed_bytes");
     m->n_workers += (unsigned)integer_of(line, "workers");
@@ -235,6 +241,9 @@ static void write_stream(struct merging *m, struct posref_buffer *out, bool *con
     posref_buffer_text(out, "\n");
     for (size_t k = 0; k < m->n_lines; k++)
         posref_buffer_add(out, m->line[k].text, m->line[k].length);
+    for (size_t k = 0; k < json_array_size(m->explanations); k++)
+        json_object_set_new(json_array_get(m->explanations, k), "failing",
+                            json_integer(m->n_failing));
     posref_report_json_value(&explanations, m->explanations);
     posref_buffer_add(&explanations, "", 1);
     *conforms = posref_counts_conform(&m->counts, m->close_verdict, n_judged);

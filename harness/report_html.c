@@ -128,6 +128,7 @@ static void add_table(struct posref_buffer *out, const struct posref_tally *tall
     posref_buffer_text(out, "</table>\n");
 }
 
+/* Runners-up are no claims: they are left to --report json. */
 static void add_explanations(struct posref_buffer *out, const json_t *footer)
 {
     const json_t *list = json_object_get(footer, "explanations");
@@ -138,11 +139,19 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
     posref_buffer_text(out, "<h2>Why</h2>\n<ul>\n");
     for (size_t k = 0; k < n; k++) {
         const json_t *claim = json_array_get(list, k);
+        const json_t *alike = json_object_get(claim, "not_told_from");
+        if (!json_is_true(json_object_get(claim, "covers")))
+            continue;
         posref_buffer_text(out, "<li>");
         posref_report_xml(out, text_of(claim, "summary"));
-        posref_buffer_printf(out, " (%lld failing vectors). ",
-                             (long long)integer_of(claim, "vectors"));
+        posref_buffer_printf(out, " (explains %lld of %lld failing vectors). ",
+                             (long long)integer_of(claim, "vectors"),
+                             (long long)integer_of(claim, "failing"));
         posref_report_xml(out, text_of(claim, "advice"));
+        for (size_t j = 0; j < json_array_size(alike); j++) {
+            posref_buffer_text(out, j ? "; " : ". Not told from: ");
+            posref_report_xml(out, text_of(json_array_get(alike, j), "formula"));
+        }
         posref_buffer_text(out, ".</li>\n");
     }
     if (open > 0)

@@ -214,29 +214,36 @@ static void add_failures(struct posref_buffer *out, const struct posref_tally *t
 /* The claim, its further sentences, and what mends it. */
 static void add_claim(struct posref_buffer *out, const json_t *claim)
 {
+    const json_t *alike = json_object_get(claim, "not_told_from");
     const json_t *more = json_object_get(claim, "sentences");
     const char *after = text_of(claim, "equivalent_after");
     if (json_array_size(more) == 0)
         posref_buffer_printf(out, "  %s\n", text_of(claim, "summary"));
     for (size_t k = 0; k < json_array_size(more) && k < 4; k++)
         posref_buffer_printf(out, "  %s\n", text_of(json_array_get(more, k), "summary"));
-    posref_buffer_printf(out, "      in %" PRId64 " failing vectors, within %.2g of the limit. %s: "
-                         "%s.\n", integer_of(claim, "vectors"), number_of(claim, "residual"),
+    posref_buffer_printf(out, "      explains %" PRId64 " of %" PRId64 " failing vectors, within "
+                         "%.2g of the limit. %s: %s.\n", integer_of(claim, "vectors"),
+                         integer_of(claim, "failing"), number_of(claim, "residual"),
                          text_of(claim, "fault"), text_of(claim, "advice"));
+    if (integer_of(claim, "untold") > 0)
+        posref_buffer_printf(out, "      %" PRId64 " more of the same kind are too near the right "
+                             "answer to show it\n", integer_of(claim, "untold"));
+    for (size_t k = 0; k < json_array_size(alike); k++)
+        posref_buffer_printf(out, "      these vectors do not tell it from %s (%s): look for "
+                             "both\n", text_of(json_array_get(alike, k), "fault"),
+                             text_of(json_array_get(alike, k), "formula"));
     if (*after)
         posref_buffer_printf(out, "      No fault where the other side has it too: equivalent "
                              "after %s.\n", after);
 }
 
-/* What came second, and the vectors that tell it from the first. */
+/* What came second, and a vector that tells it from the first. */
 static void add_runner_up(struct posref_buffer *out, const json_t *claim)
 {
     const json_t *ids = json_object_get(claim, "separated_by");
-    if (json_is_true(json_object_get(claim, "look_alike")))
-        posref_buffer_printf(out, "      these vectors do not tell it from %s\n",
-                             text_of(claim, "fault"));
-    else if (json_array_size(ids) > 0)
-        posref_buffer_printf(out, "      told from %s by %s\n", text_of(claim, "fault"),
+    if (!json_is_true(json_object_get(claim, "look_alike")) && json_array_size(ids) > 0)
+        posref_buffer_printf(out, "      the first is told from %s (%s) by %s\n",
+                             text_of(claim, "fault"), text_of(claim, "formula"),
                              json_string_value(json_array_get(ids, 0)));
 }
 

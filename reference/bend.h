@@ -17,10 +17,10 @@ enum posref_bend_kind {
     POSREF_BEND_POSITION_SCALE,  /* p value */
     POSREF_BEND_POSITION_BF16,   /* p rounded to bf16 */
     POSREF_BEND_POSITION_F16,    /* p rounded to fp16 */
-    POSREF_BEND_POSITION_ABS,    /* |p| */
     POSREF_BEND_POSITION_CLAMP,  /* min(p, value) */
     POSREF_BEND_POSITION_WRAP,   /* p mod value, of the sign of p */
     POSREF_BEND_POSITION_INT16,  /* the low 16 bits, with sign */
+    POSREF_BEND_POSITION_ABS,    /* |p| */
     POSREF_BEND_POSITION_ZERO,   /* 0 */
     POSREF_BEND_POSITION_ROW,    /* the number of the row */
     POSREF_BEND_POSITION_HEAD,   /* the number of the head */

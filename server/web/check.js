@@ -5,9 +5,12 @@ import { post } from './service.js';
 
 function verdict(result) {
   const w = result.worst, passed = result.verdict === 'pass';
-  const said = result.explanations.map((one) => [el('h3', {}, one.summary),
+  const claims = result.explanations.filter((one) => one.covers); // runners-up are no claims
+  const said = claims.map((one) => [el('h3', {}, one.summary),
     el('p', {}, one.advice ?? ''), el('p', { class: 'note' },
-      `${one.fault}: ${one.formula ?? ''} (fits within ${short(one.residual)} of the limit)`)]);
+      `${one.fault}: ${one.formula ?? ''} (fits within ${short(one.residual)} of the limit)`),
+    ...(one.not_told_from ?? []).map((other) => el('p', { class: 'note' },
+      `This vector does not tell it from ${other.fault}: ${other.formula}`))]);
   return [el('p', { class: passed ? 'pass' : 'fail' },
     `${result.verdict}, grade ${result.grade} (${result.dtype}, needs ${result.gate})`),
   result.breach ? el('p', {}, result.breach) : null,

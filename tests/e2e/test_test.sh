@@ -56,6 +56,28 @@ same "$status" 1 'swaps_some'
 same "$(jq -c '[.explanations, .unexplained > 5, .description.norm, .description.vectors > 5]' \
     "$work/j")" '[[],true,"not kept",true]' 'no claim'
 
+# Two faults are not called a third one, which would give infinities where numbers came. A claim
+# says how many failing vectors show it, and what fits them as well.
+run test "$BUILD/mutants/faulty_rope.so" scheme=rope scaling=none --dtype f32 \
+    --config fault=position_int16 --config fault2=position_abs --report "json:$work/j" \
+    --report "text:$work/t"
+same "$status" 1 'position_int16+position_abs'
+cp "$work/j" "$work/out"
+says '.explanations[0].fault == "position_int16+position_abs" and .unexplained == 0 and
+    all(.explanations[]; .fault != "position_f16") and
+    .explanations[0].failing == .counts.fail and
+    ([.explanations[] | select(.covers) | .vectors + .untold] | add) == .counts.fail'
+claimed=$(jq '[.explanations[] | select(.covers)] | length' "$work/j")
+same "$(grep -c 'explains [0-9]* of [0-9]* failing vectors' "$work/t")" "$claimed" 'claims in text'
+# Runners-up are no claims: a report for people does not list them as such.
+run test "$BUILD/mutants/faulty_rope.so" scheme=rope scaling=none op=rotate --dtype f32 \
+    --config fault=theta_bf16 --report "json:$work/j" --report "markdown:$work/m" \
+    --report "html:$work/h"
+same "$(jq -c '[.explanations[].covers] | [any, all]' "$work/j")" '[true,false]' 'runners-up'
+claimed=$(jq '[.explanations[] | select(.covers)] | length' "$work/j")
+same "$(grep -c 'explains [0-9]* of [0-9]* failing vectors' "$work/m")" "$claimed" 'in markdown'
+same "$(grep -c 'explains [0-9]* of [0-9]* failing vectors' "$work/h")" "$claimed" 'in HTML'
+
 # Exotic faults get an honest description and no name.
 for exotic in exotic_square exotic_bent; do
     run test "$BUILD/mutants/$exotic.so" dim=4 rotary_dim=4 scaling=none pairing=half op=rotate \
