@@ -249,6 +249,8 @@ static void write_stream(struct merging *m, struct posref_buffer *out, bool *con
     *conforms = posref_counts_conform(&m->counts, m->close_verdict, n_judged);
     const struct posref_stream_footer footer = {.counts = &m->counts,
                                                 .explanations = explanations.data,
+                                                .description = "null",
+                                                .sentences = "[]",
                                                 .n_unexplained = (size_t)m->n_unexplained,
                                                 .close_verdict = m->close_verdict,
                                                 .printed = "",
