@@ -158,6 +158,7 @@ POSREF_MUST_USE enum posref_status posref_attention_scores(double *out,
 /* Whether the ops read a tensor of this name. */
 bool posref_attention_reads(const struct posref_attention_hook *hook, const char *name);
 
+extern const struct posref_attention_hook posref_attention_additive; /* additive.c */
 extern const struct posref_attention_hook posref_attention_rope; /* attention_rope.c */
 struct posref_plan;
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax(scores) v, or the linear form's quotients, row by row, in balls; a row is repeated at twice the precision until each of
+/* softmax(scores) v, or the linear form's quotients, row by row,
+ * in balls; a row is repeated at twice the precision until each of
  * its channels is decided.
  *
  * Exact cases: a key whose score is exactly that of the largest has the exact numerator 1, so rows

@@ -279,8 +279,8 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                    "distances are clamped to it; default: not at all"),
     [POSREF_FIELD_ATTENTION_KIND] =
         CHOICE("attention_kind", attention_kind, attention_kinds, "softmax",
-               "softmax of the scores, or RoFormer's linear form: phi(x) = elu(x) + 1 of q and k is "
-               "rotated in the numerator and not in the denominator; no scale, no scores"),
+               "softmax of the scores, or RoFormer's linear form: phi(x) = elu(x) + 1 of q and k "
+               "is rotated in the numerator and not in the denominator; no scale, no scores"),
     [POSREF_FIELD_CAUSAL] = {.name = "causal", .type = POSREF_TYPE_BOOL, .offset = AT(causal),
                              .unit = "", .default_text = "false",
                              .meaning = "keys after the query are not seen"},

@@ -11,6 +11,7 @@
  * An odd dim is the table of dim - 1 and a column of zeros (tensor2tensor, fairseq), or theta_i =
  * base^(-2i/dim) with one sine more than cosines (Marian concat; interleaved, the usual truncation
  * of 0, 2, 4, ...). With padding_idx positions are counted from a mask and padding is zero. */
+#include "attention.h"
 #include "judge_impl.h"
 #include "waves_table.h"
 
@@ -99,17 +100,34 @@ static enum posref_status coordinates(const struct posref_coordinate **out, stru
     return POSREF_OK;
 }
 
+void posref_sinusoidal_waves(struct posref_waves *out, const struct posref_spec *spec)
+{
+    *out = (struct posref_waves){.times = spec->min_timescale, .divisor = 1};
+    out->magnitude = (struct posref_magnitude){.hi = spec->table_scale,
+                                               .is_one = spec->table_scale == 1,
+                                               .is_exact = true};
+    posref_layout_block(&out->block, spec);
+    ladder(&out->ladder, spec);
+}
+
+/* Whether scores and attention (additive.c) are all that is wanted. */
+static bool scores_alone(const struct posref_job *job)
+{
+    return job->op == POSREF_OP_SCORES || job->op == POSREF_OP_ATTENTION ||
+           (job->op == POSREF_OP_ALL && posref_job_has(job, "q") &&
+            !posref_job_has(job, "positions"));
+}
+
 static enum posref_status eval(struct posref_job *job)
 {
     const struct posref_spec *spec = job->spec;
+    if (scores_alone(job))
+        return POSREF_OK;
     const bool counted = spec->given[POSREF_FIELD_PADDING_IDX];
     struct posref_rows rows;
     const struct posref_coordinate *at;
-    struct posref_waves waves = {.times = spec->min_timescale, .divisor = 1};
-    waves.magnitude = (struct posref_magnitude){.hi = spec->table_scale,
-                                                .is_one = spec->table_scale == 1, .is_exact = true};
-    posref_layout_block(&waves.block, spec);
-    ladder(&waves.ladder, spec);
+    struct posref_waves waves;
+    posref_sinusoidal_waves(&waves, spec);
     waves.turn = posref_job_alloc(job, (size_t)waves.block.n_sines, sizeof *waves.turn);
     if (!waves.turn)
         return POSREF_NO_MEMORY;
@@ -133,7 +151,8 @@ static enum posref_status eval(struct posref_job *job)
 const struct posref_scheme_def posref_sinusoidal = {
     .info = {.name = "sinusoidal",
              .summary = "fixed sines and cosines of the position, added to the token embedding",
-             .formula = "PE(p, 2i) = sin(p base^(-2i/dim)); PE(p, 2i+1) = cos(p base^(-2i/dim))",
+             .formula = "PE(p, 2i) = sin(p base^(-2i/dim)); PE(p, 2i+1) = cos(p base^(-2i/dim)); "
+                        "scores = (q_i + PE_i) . (k_j + PE_j) / sqrt(dim), in four terms",
              .source = "Vaswani et al., Attention Is All You Need, arXiv 1706.03762",
              .learned = "none",
              .injected = "added to the token embedding, once",
@@ -153,4 +172,5 @@ const struct posref_scheme_def posref_sinusoidal = {
     .check = check,
     .eval = eval,
     .judge = posref_judge_units_waves,
+    .attention = &posref_attention_additive,
 };

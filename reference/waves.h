@@ -31,6 +31,9 @@ struct posref_waves {
     struct posref_turn *turn;          /* [n_sines], by posref_waves_prepare */
 };
 
+/* The waves of a sinusoidal spec, turn left NULL. */
+void posref_sinusoidal_waves(struct posref_waves *out, const struct posref_spec *spec);
+
 /* Fills out->turn, which has room for n_sines. */
 POSREF_MUST_USE enum posref_status posref_waves_prepare(struct posref_waves *waves);
 

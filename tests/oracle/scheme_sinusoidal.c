@@ -6,10 +6,11 @@
  *   cosines (concat), cosines then sines (flipped); times table_scale. An odd d: d - 1 in its place
  *   and a zero last (zero_column), or sines one more than cosines (extra_sine). y = x_scale x +
  *   table. padding_idx: token k of those whose mask is 1 has c = padding_idx + 1 + k, others zeros.
+ *   Scores: (q + p) . (k + r) of content rows q, k and table rows p, r, in four products.
  * timestep: c = t, w_i = scale max_period^(-i/(floor(d/2) - shift)), sines then cosines or flipped,
  *   a zero last when d is odd.
  * fourier: angles 2 pi W_i z, z = ln x (log) or x; sines then cosines or flipped. */
-#include "oracle.h"
+#include "attention.h"
 
 struct waves {
     struct oracle_tally *tally;
@@ -143,9 +144,11 @@ static bool check_shapes(struct waves *s)
     s->x = oracle_input(c, "x");
     s->table = oracle_output(c, "table");
     s->y = oracle_output(c, "y");
-    if ((!counts && (!s->positions || s->positions->rank != 1)) || (s->y && !s->x))
+    if ((!counts && (s->table || s->y) && (!s->positions || s->positions->rank != 1)) || (s->y && !s->x))
         return oracle_fail(c, "positions of rank 1, or x, missing");
     s->n = s->positions ? s->positions->count : 0;
+    if (!s->table && !s->y && !counts) /* scores: the mask is theirs */
+        return true;
     if (!read_mask(s, counts))
         return false;
     int rank = s->x && s->x->rank == 3 ? 3 : 2;
@@ -243,6 +246,65 @@ static void judge_rows(struct waves *s)
     }
 }
 
+/* The table's row at a position. */
+static void table_row(arb_ptr out, struct waves *s, double position, slong prec)
+{
+    arb_t c, offset;
+    arb_init(c);
+    arb_init(offset);
+    arb_set_d(c, position);
+    arb_set_d(offset, s->offset);
+    arb_add(c, c, offset, ARF_PREC_EXACT);
+    arb_set_d(offset, s->table_scale);
+    for (int64_t i = 0; i < s->n_sines; i++) {
+        arb_ptr sine = out + (s->interleaved ? 2 * i : s->flipped ? s->n_cosines + i : i);
+        arb_ptr cosine = out + (s->interleaved ? 2 * i + 1 : s->flipped ? i : s->n_sines + i);
+        frequency(s->a, s, i, prec + 64);
+        arb_mul(s->a, s->a, c, prec + 64);
+        arb_sin_cos(sine, cosine, s->a, prec + 64);
+        arb_mul(sine, sine, offset, prec + 64);
+        arb_mul(cosine, cosine, offset, prec + 64);
+    }
+    arb_clear(c);
+    arb_clear(offset);
+}
+
+static void score_terms(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i,
+                        int64_t j, slong prec)
+{
+    struct waves *s = a->ctx;
+    const double *q = oracle_q(a, head, i), *k = oracle_k(a, head, j);
+    arb_ptr p = _arb_vec_init(s->dim), r = _arb_vec_init(s->dim);
+    table_row(p, s, oracle_q_position(a, 0, i), prec);
+    table_row(r, s, oracle_k_position(a, 0, j), prec);
+    oracle_dot(out, q, k, s->dim, prec);
+    for (int n = 1; n < 4; n++)
+        arb_zero(out + n);
+    for (int64_t c = 0; c < s->dim; c++) {
+        arb_set_d(s->a, q[c]);
+        arb_addmul(out + 1, s->a, r + c, prec + 64);
+        arb_set_d(s->a, k[c]);
+        arb_addmul(out + 2, s->a, p + c, prec + 64);
+        arb_addmul(out + 3, p + c, r + c, prec + 64);
+    }
+    _arb_vec_clear(p, s->dim);
+    _arb_vec_clear(r, s->dim);
+}
+
+static void judge_scores(struct waves *s)
+{
+    static const char *const terms[] = {"content_content", "content_position", "position_content",
+                                        "position_position", NULL};
+    struct oracle_attention a = {.tally = s->tally, .c = s->c, .ctx = s, .terms = terms,
+                                 .term = score_terms};
+    if (!oracle_attention_wanted(s->c))
+        return;
+    if (s->n_sines != s->n_cosines || s->root || oracle_has(s->c, "padding_idx"))
+        oracle_fail(s->c, "scores: the oracle has no formula for it");
+    else
+        oracle_attention_judge(&a);
+}
+
 static void judge(struct oracle_tally *t, struct oracle_case *c, bool (*read)(struct waves *s))
 {
     struct waves s = {.tally = t, .c = c, .smallest = 1, .scale = 1, .table_scale = 1};
@@ -251,8 +313,10 @@ static void judge(struct oracle_tally *t, struct oracle_case *c, bool (*read)(st
     arb_init(s.a);
     arb_init(s.b);
     arb_init(s.sum);
-    if (!c->error[0] && read(&s))
+    if (!c->error[0] && read(&s)) {
         judge_rows(&s);
+        judge_scores(&s);
+    }
     for (int64_t i = 0; s.exponent && i < s.n_sines; i++)
         fmpq_clear(s.exponent + i);
     flint_free(s.exponent);
