@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of learned tables as what scores and attention add: hooks of t5_bias and relative_bias. */
+/* Entries of learned tables as what scores and attention add: t5_bias and relative_bias. */
 #include "bias_attention.h"
 
 #include <math.h>

@@ -307,9 +307,10 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                              2147483648.0, "tokens", NULL,
                                              "o of temperature=llama_cpp; default: 0"),
     [POSREF_FIELD_ALIGN] = CHOICE("align", align, alibi_aligns, "bottom_right",
-                                  "bottom_right: queries stand where their positions say, the last "
-                                  "on the last key when they end together; top_left: the first "
-                                  "query stands on the first key"),
+                                  "bottom_right: distances are those of the positions: with queries "
+                                  "at n_k - n_q + i, |i + n_k - n_q - j| as in flash-attention and "
+                                  "TransformerEngine; top_left: the first query stands on the first "
+                                  "key whatever its position, |i - j|"),
     [POSREF_FIELD_SLOPES] = CHOICE("slopes", slopes, slopes, "published",
                                    "published: powers of two of the next lower power of two of "
                                    "heads, the rest in between; geometric: 2^(-alibi_bias_max "
