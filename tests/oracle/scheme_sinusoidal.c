@@ -144,7 +144,8 @@ static bool check_shapes(struct waves *s)
     s->x = oracle_input(c, "x");
     s->table = oracle_output(c, "table");
     s->y = oracle_output(c, "y");
-    if ((!counts && (s->table || s->y) && (!s->positions || s->positions->rank != 1)) || (s->y && !s->x))
+    const bool placed = s->positions && s->positions->rank == 1;
+    if ((!counts && (s->table || s->y) && !placed) || (s->y && !s->x))
         return oracle_fail(c, "positions of rank 1, or x, missing");
     s->n = s->positions ? s->positions->count : 0;
     if (!s->table && !s->y && !counts) /* scores: the mask is theirs */
