@@ -18,7 +18,11 @@
  *   frequencies |                                          | inv_freq [pairs], attention_factor []
  *               |                                          | or slopes [heads]
  *   table       | positions [n]                            | cos, sin [n, pairs]
- *               |                                          | or table [n, dim]
+ *               |                                          | or table [n, dim]; table_layout
+ *               |                                          |   says of rope (docs/rope.md): cos,
+ *               |                                          |   sin [n, 2 pairs], table [n, 2 pairs],
+ *               |                                          |   [n, pairs, 2] or [n, pairs, 2, 2],
+ *               |                                          |   angles [n, pairs] in radians
  *   rotate      | positions [n], x [n, dim]                | y, shape of x
  *               |   or x [n, heads, dim]                   |
  *   embed       | positions [n], x [n, dim]                | y, shape of x

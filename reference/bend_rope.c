@@ -201,7 +201,7 @@ enum posref_status posref_bend_rope(struct bend_job *job)
                                 : positions->rank != 1) ||
         positions->shape[positions->rank - 1] == 0)
         return posref_fail(job->err, POSREF_BAD_INPUT, "positions", "have no bent form");
-    if (job->op == POSREF_OP_TABLE)
+    if (job->op == POSREF_OP_TABLE && !job->bend->spec.given[POSREF_FIELD_TABLE_LAYOUT])
         return table(job, &ladder, positions);
     if (job->op == POSREF_OP_ROTATE)
         return rotate(job, &ladder, positions);

@@ -59,6 +59,8 @@ static const char *const spans[] = {"axis", "head", NULL};
 static const char *const units[] = {"radian", "turn", "quarter_turn", NULL};
 static const char *const mrope_orders[] = {"chunked", "interleaved", "imrope", "hw_t", "greedy",
                                            NULL};
+static const char *const table_layouts[] = {"split", "cos_sin", "concat", "repeat", "complex",
+                                            "matrix", "sin_cos", "interleaved", "angles", NULL};
 static const char *const orders[] = {"interleaved", "concat", "flipped", NULL};
 static const char *const exponents[] = {"d", "half_minus_one", NULL};
 static const char *const odd_dims[] = {"zero_column", "extra_sine", NULL};
@@ -141,6 +143,12 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                "where 2, each below 3 times its section, else t; imrope the same, but t where "
                "i mod 3 = 0 below 3 times its section, else a fourth stream; hw_t sections h, w, "
                "t: h and w alternate, then t; greedy evenly mixed; default: chunked"),
+    [POSREF_FIELD_TABLE_LAYOUT] =
+        CHOICE("table_layout", table_layout, table_layouts, NULL,
+               "what op table gives, r = rotary_dim: cos and sin apart (split, r/2 wide; concat "
+               "twice in a row, repeat each value twice, r wide), or one table (cos_sin, sin_cos "
+               "one after the other; interleaved c,s,c,s; complex [r/2, 2]; matrix [c,-s;s,c]), or "
+               "the angles in radians; default: split"),
     [POSREF_FIELD_SCALING] = CHOICE("scaling", scaling, scalings, "none",
                                     "how frequencies change for long context"),
     [POSREF_FIELD_FACTOR] = REAL("factor", factor, 1e-6, false, 1e6, "", NULL,

@@ -144,22 +144,48 @@ static enum posref_status frequency_units(struct judge_case *c)
     return POSREF_OK;
 }
 
+/* Angles are judged like frequencies, relative to themselves. */
+static void add_angle(struct judge_case *c, const struct judge_frequency *f, int i, int64_t k,
+                      double position)
+{
+    struct judge_unit *unit = posref_judge_one(c, find_tensor(c, "angles"), k);
+    unit->k = f->k;
+    unit->recurrence = f->recurrence;
+    unit->extra = 1;
+    unit->moves = position != 0 && f->theta != 0;
+    unit->pair = i;
+    unit->position = position;
+}
+
 static enum posref_status table_units(struct judge_case *c)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
     const int pairs = c->spec->rotary_dim / 2;
     const int64_t n = positions->shape[positions->rank - 1];
-    const int cosine = find_tensor(c, "cos"), sine = find_tensor(c, "sin");
+    struct posref_table_form form;
+    posref_layout_table(&form, c->spec);
+    const int cosine = find_tensor(c, form.joined ? "table" : "cos");
+    const int sine = form.joined ? cosine : find_tensor(c, "sin");
     struct judge_frequency *f;
     enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
-        status = posref_judge_allocate(c, n * pairs);
+        status = posref_judge_allocate(c, n * pairs * form.copies);
     for (int64_t k = 0; k < n * pairs && status == POSREF_OK; k++) {
         const int64_t row = k / pairs;
         const int i = (int)(k % pairs);
-        struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row), cosine,
-                                                    k, sine, k);
-        unit->moves = unit->position != 0 && f[i].theta != 0;
+        const double position = position_at(c, &f[i], row);
+        if (form.layout == POSREF_TABLE_ANGLES)
+            add_angle(c, &f[i], i, k, position);
+        else
+            for (int copy = 0; copy < form.copies; copy++) {
+                int at[2];
+                bool negated; /* golden and actual alike */
+                posref_layout_table_at(&at[0], &at[1], &negated, &form, i, copy);
+                struct judge_unit *unit =
+                    posref_judge_pair(c, &f[i], i, position, cosine, row * form.width + at[0], sine,
+                                      row * form.width + at[1]);
+                unit->moves = position != 0 && f[i].theta != 0;
+            }
     }
     return status;
 }

@@ -57,6 +57,66 @@ void posref_layout_copied(bool *copied, const struct posref_spec *spec)
     }
 }
 
+void posref_layout_table(struct posref_table_form *out, const struct posref_spec *spec)
+{
+    const int r = spec->rotary_dim;
+    *out = (struct posref_table_form){.layout = POSREF_TABLE_SPLIT, .joined = true, .copies = 1,
+                                      .rank = 1, .width = r, .shape = {r}};
+    if (spec->given[POSREF_FIELD_TABLE_LAYOUT])
+        out->layout = (enum posref_table_layout)spec->table_layout;
+    switch (out->layout) {
+    case POSREF_TABLE_CONCAT:
+    case POSREF_TABLE_REPEAT:
+        out->joined = false;
+        out->copies = 2;
+        break;
+    case POSREF_TABLE_COMPLEX:
+        out->rank = 2;
+        out->shape[0] = r / 2;
+        out->shape[1] = 2;
+        break;
+    case POSREF_TABLE_MATRIX:
+        out->copies = 2;
+        out->rank = 3;
+        out->width = 2 * r;
+        out->shape[0] = r / 2;
+        out->shape[1] = out->shape[2] = 2;
+        break;
+    case POSREF_TABLE_COS_SIN:
+    case POSREF_TABLE_SIN_COS:
+    case POSREF_TABLE_INTERLEAVED: break;
+    default:
+        out->joined = false;
+        out->width = r / 2;
+        out->shape[0] = r / 2;
+    }
+}
+
+void posref_layout_table_at(int *cosine, int *sine, bool *negated,
+                            const struct posref_table_form *form, int i, int copy)
+{
+    const int half = form->width / 2; /* concat, cos_sin, sin_cos */
+    *negated = false;
+    *cosine = *sine = i;
+    switch (form->layout) {
+    case POSREF_TABLE_CONCAT: *cosine = *sine = i + copy * half; break;
+    case POSREF_TABLE_REPEAT: *cosine = *sine = 2 * i + copy; break;
+    case POSREF_TABLE_COS_SIN: *sine = half + i; break;
+    case POSREF_TABLE_SIN_COS: *cosine = half + i; break;
+    case POSREF_TABLE_COMPLEX:
+    case POSREF_TABLE_INTERLEAVED:
+        *cosine = 2 * i;
+        *sine = 2 * i + 1;
+        break;
+    case POSREF_TABLE_MATRIX: /* row major: c, -s, s, c */
+        *cosine = 4 * i + 3 * copy;
+        *sine = 4 * i + 1 + copy;
+        *negated = copy == 0;
+        break;
+    default: break;
+    }
+}
+
 void posref_layout_block(struct posref_block *out, const struct posref_spec *spec)
 {
     const bool extra = spec->given[POSREF_FIELD_ODD_DIM] &&

@@ -22,6 +22,20 @@ void posref_layout_rope(struct posref_layout_pair *out, const struct posref_spec
 /* copied[k] (k < dim) = no pair writes channel k: y is a copy of x there. */
 void posref_layout_copied(bool *copied, const struct posref_spec *spec);
 
+/* How a table of rope is laid out. A row has `width` elements in each of its outputs; every cosine
+ * and every sine stands in it `copies` times. */
+struct posref_table_form {
+    enum posref_table_layout layout;
+    bool joined; /* one output, table; else cos and sin */
+    int copies, rank, width;
+    int64_t shape[3]; /* [rank], of a row */
+};
+/* n_columns = rotary_dim / 2. Not for angles, which have neither. */
+void posref_layout_table(struct posref_table_form *out, const struct posref_spec *spec);
+/* Places in the row of a copy of column i's cosine and sine; *negated: -sin stands there. */
+void posref_layout_table_at(int *cosine, int *sine, bool *negated,
+                            const struct posref_table_form *form, int i, int copy);
+
 /* A block of channels that holds sines and cosines of one coordinate: frequency i < n_sines has its
  * sine, and its cosine when i < n_cosines; channels of no frequency are zero. */
 struct posref_block {

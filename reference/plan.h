@@ -38,6 +38,11 @@ POSREF_MUST_USE enum posref_status posref_plan_compile(struct posref_plan *out,
 POSREF_MUST_USE enum posref_status posref_rope_plan(const struct posref_plan **out,
                                                     struct posref_job *job);
 
+/* Op table: the outputs of the spec's table_layout (enum posref_op), correctly rounded. */
+POSREF_MUST_USE enum posref_status posref_rope_table(struct posref_job *job,
+                                                     const struct posref_plan *plan,
+                                                     const struct posref_positions *positions);
+
 /* y [n, heads, dim] from x of that shape, each element correctly rounded, copied channels bit for
  * bit. */
 POSREF_MUST_USE enum posref_status posref_plan_rotate(double *y, const double *x, int64_t heads,

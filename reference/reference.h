@@ -93,6 +93,9 @@ enum posref_angle_unit { POSREF_ANGLE_UNIT_RADIAN, POSREF_ANGLE_UNIT_TURN,
                          POSREF_ANGLE_UNIT_QUARTER_TURN };
 enum posref_mrope_order { POSREF_MROPE_CHUNKED, POSREF_MROPE_INTERLEAVED, POSREF_MROPE_IMROPE,
                           POSREF_MROPE_HW_T, POSREF_MROPE_GREEDY };
+enum posref_table_layout { POSREF_TABLE_SPLIT, POSREF_TABLE_COS_SIN, POSREF_TABLE_CONCAT,
+                           POSREF_TABLE_REPEAT, POSREF_TABLE_COMPLEX, POSREF_TABLE_MATRIX,
+                           POSREF_TABLE_SIN_COS, POSREF_TABLE_INTERLEAVED, POSREF_TABLE_ANGLES };
 enum posref_order { POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED };
 enum posref_odd_dim { POSREF_ODD_DIM_ZERO_COLUMN, POSREF_ODD_DIM_EXTRA_SINE };
 enum posref_beyond { POSREF_BEYOND_ERROR, POSREF_BEYOND_TRUNCATE, POSREF_BEYOND_INTERPOLATE };
@@ -138,6 +141,7 @@ enum posref_field {
     POSREF_FIELD_MROPE_SECTION,
     POSREF_FIELD_MROPE_INTERLEAVED,
     POSREF_FIELD_MROPE_ORDER,
+    POSREF_FIELD_TABLE_LAYOUT,
     POSREF_FIELD_SCALING,
     POSREF_FIELD_FACTOR,
     POSREF_FIELD_ALPHA,
@@ -245,6 +249,7 @@ struct posref_spec {
     struct posref_ints mrope_section;
     bool mrope_interleaved;
     int mrope_order;
+    int table_layout;
     int scaling;
     double factor;
     double alpha;
@@ -432,7 +437,10 @@ enum posref_op {
     POSREF_OP_ALL,
     POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
     POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | others: table [n, dim];
-                            * swinv2: coordinates [n_q, n_k, 2]                                  */
+                            * swinv2: coordinates [n_q, n_k, 2]. Rope with table_layout concat,
+                            * repeat: cos, sin [n, r]; cos_sin, sin_cos, interleaved: table [n, r];
+                            * complex: table [n, r/2, 2]; matrix: table [n, r/2, 2, 2]; angles:
+                            * angles [n, r/2], radians, without the attention factor             */
     POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
     POSREF_OP_EMBED,       /* sinusoidal, learned: y = x + table, shape of x                     */
     POSREF_OP_BIAS,        /* additive biases: bias [h, n_q, n_k]                                */

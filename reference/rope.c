@@ -25,6 +25,7 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_MROPE_INTERLEAVED, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MROPE_ORDER, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_ATTENTION_KIND, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_TABLE_LAYOUT, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
 
@@ -95,30 +96,6 @@ static enum posref_status frequencies(struct posref_job *job, const struct posre
     return status;
 }
 
-static enum posref_status table(struct posref_job *job, const struct posref_plan *plan,
-                                const struct posref_positions *positions)
-{
-    const int64_t n = positions->n, width = plan->n_columns;
-    double *cosines, *sines;
-    enum posref_status status = posref_job_output(&cosines, job, "cos", 2,
-                                                  (const int64_t[]){n, width});
-    if (status == POSREF_OK)
-        status = posref_job_output(&sines, job, "sin", 2, (const int64_t[]){n, width});
-    if (status != POSREF_OK)
-        return status;
-    for (int64_t row = 0; row < n; row += POSREF_TABLE_ROWS) {
-        const int64_t rows = n - row < POSREF_TABLE_ROWS ? n - row : POSREF_TABLE_ROWS;
-        for (int i = 0; i < plan->n_columns && status == POSREF_OK; i++) {
-            const struct posref_axis_pair *column = &plan->column[i];
-            status = posref_frequencies_table(cosines + row * width + i, sines + row * width + i,
-                                              width, &plan->of[column->ladder], column->index,
-                                              &plan->turn[i], &plan->magnitude,
-                                              positions->value + column->axis * n + row, rows);
-        }
-    }
-    return status;
-}
-
 static enum posref_status rotate(struct posref_job *job, const struct posref_plan *plan,
                                  const struct posref_positions *positions)
 {
@@ -166,7 +143,7 @@ static enum posref_status eval(struct posref_job *job)
     if (status == POSREF_OK && (wants_table || wants_rotate))
         status = posref_job_positions(&positions, job, "positions", plan->n_axes);
     if (status == POSREF_OK && wants_table)
-        status = table(job, plan, &positions);
+        status = posref_rope_table(job, plan, &positions);
     if (status == POSREF_OK && wants_rotate)
         status = rotate(job, plan, &positions);
     return status;

@@ -45,6 +45,7 @@ struct found {
 struct comparison {
     enum kind kind;
     const struct posref_spec *spec[2];
+    struct posref_spec evaluated[2];
     struct posref_prepared *prepared[2];
     const double *x;          /* one row, for CHANNELS */
     struct posref_heap *heap; /* reset with every evaluation */
@@ -367,8 +368,11 @@ static enum posref_status prepare(struct comparison *of, const struct posref_are
     for (int64_t i = 0; i < dim; i++) /* unequal neighbours, signs mixed, sizes 1 to 2 */
         x[i] = (i * 7 % 3 == 1 ? -1.0 : 1.0) * (1 + (double)(i * 37 % 64) / 64);
     of->x = x;
-    for (int s = 0; s < 2 && status == POSREF_OK; s++)
-        status = posref_prepare(&of->prepared[s], of->spec[s], arena, of->err);
+    for (int s = 0; s < 2 && status == POSREF_OK; s++) {
+        of->evaluated[s] = *of->spec[s]; /* cos and sin apart: a layout changes no value */
+        of->evaluated[s].given[POSREF_FIELD_TABLE_LAYOUT] = false;
+        status = posref_prepare(&of->prepared[s], &of->evaluated[s], arena, of->err);
+    }
     return status;
 }
 

@@ -370,10 +370,11 @@ static const char *unknown_value(const char *spec)
         if (!found)
             return known[k][0];
     }
-    static const char *const axes[] = {"axes_dims", "mrope_section"}; /* several position axes */
-    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
-        if (posref_plugin_value(spec, axes[k], NULL))
-            return axes[k];
+    /* several position axes, and tables in other layouts */
+    static const char *const others[] = {"axes_dims", "mrope_section", "table_layout"};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (posref_plugin_value(spec, others[k], NULL))
+            return others[k];
     return NULL;
 }
 

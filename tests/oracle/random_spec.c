@@ -195,6 +195,14 @@ static void add_proportional(struct request *r, struct dice *d, int64_t dim)
     }
 }
 
+static void add_table_layout(struct request *r, struct dice *d)
+{
+    static const char *const layouts[] = {"split", "cos_sin", "concat", "repeat", "complex",
+                                          "matrix", "sin_cos", "interleaved", "angles"};
+    if (dice_below(d, 3) == 0)
+        request_add(r, "table_layout=%s", PICK(d, layouts));
+}
+
 static void random_rope(struct request *r, struct oracle_case *c, struct dice *d)
 {
     static const int dims[] = {2, 4, 6, 8, 16, 24, 64, 80, 96, 128};
@@ -216,6 +224,7 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
         request_add(r, "partial=%s", dice_below(d, 3) ? "leading" : "trailing");
         add_scaling(r, d, rotary_dim);
     }
+    add_table_layout(r, d);
     add_positions(r, c, d, "positions", n);
     int64_t shape[2] = {n, dim};
     if (dice_below(d, 4))

@@ -170,7 +170,7 @@ static bool has_output(struct oracle_case *c, const char *op)
         {"attention", "attention"},
         {"index", "index"},
         {"index", "buckets"},
-        {"table", "coordinates"}};
+        {"table", "coordinates"}, {"table", "angles"}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strcmp(op, wanted[i][0]) == 0 && oracle_output(c, wanted[i][1]))
             return true;

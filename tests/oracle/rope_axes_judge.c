@@ -8,6 +8,7 @@
  * s of column k mod n. Angles counted in turns may be whole eighths, where two terms can cancel:
  * then both are a multiple of sqrt(1/2), and the sum is formed before the root. */
 #include "rope_axes.h"
+#include "rope_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct judging {
     int64_t dim, first, n_positions, n_heads;
     bool reads_half, writes_half, mismatched, inverse;
     bool *written; /* [dim] */
-    struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
+    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y;
+    struct rope_table table;
     int64_t position, column;
     const struct axes_block *block;
     int part;
@@ -112,17 +114,21 @@ static bool judge_output(struct judging *g, int64_t j, int which, slong prec)
 static bool column_unit(void *ctx, slong prec)
 {
     struct judging *g = ctx;
-    int64_t at = g->position * g->a.n_columns + g->column, j = g->column - g->block->first;
+    const int64_t j = g->column - g->block->first;
     const double *row = g->positions->data + g->a.column[g->column].axis * g->n_positions;
     bool done = true;
     axes_cos_sin(g->c_arb, g->s_arb, &g->part, &g->a, g->column, row[g->position], prec);
     magnitude(g->one, g, prec);
     arb_mul(g->c_arb, g->c_arb, g->one, prec);
     arb_mul(g->s_arb, g->s_arb, g->one, prec);
-    if (g->cos)
-        done &= oracle_judge(g->tally, g->c, g->cos, at, g->c_arb, prec);
-    if (g->sin)
-        done &= oracle_judge(g->tally, g->c, g->sin, at, g->s_arb, prec);
+    done &= rope_table_judge(&g->table, g->tally, g->c, g->position, g->column, g->c_arb, g->s_arb,
+                             prec);
+    if (g->table.angles) {
+        axes_frequency(g->one, &g->a, g->column, prec);
+        arb_set_d(g->two, row[g->position]);
+        arb_mul(g->one, g->one, g->two, prec + 64);
+        done &= rope_table_angle(&g->table, g->tally, g->c, g->position, g->column, g->one, prec);
+    }
     if (!g->y)
         return done;
     for (int which = 0; which < 2 && !g->mismatched; which++)
@@ -135,7 +141,6 @@ static bool column_unit(void *ctx, slong prec)
 static bool check_shapes(struct judging *g)
 {
     struct oracle_case *c = g->c;
-    int64_t table[2] = {g->n_positions, g->a.n_columns};
     g->n_heads = g->x && g->x->rank == 3 ? g->x->shape[1] : 1;
     int64_t x2[2] = {g->n_positions, g->dim}, x3[3] = {g->n_positions, g->n_heads, g->dim};
     int rank = g->x && g->x->rank == 3 ? 3 : 2;
@@ -144,8 +149,7 @@ static bool check_shapes(struct judging *g)
         return oracle_fail(c, "y without x");
     return (!g->inv_freq || oracle_shaped(c, g->inv_freq, 1, &g->a.n_columns)) &&
            (!g->factor || oracle_shaped(c, g->factor, 0, NULL)) &&
-           (!g->cos || oracle_shaped(c, g->cos, 2, table)) &&
-           (!g->sin || oracle_shaped(c, g->sin, 2, table)) &&
+           rope_table_shaped(&g->table, c, g->n_positions, g->a.n_columns) &&
            (!g->y || (oracle_shaped(c, g->x, rank, shape) && oracle_shaped(c, g->y, rank, shape)));
 }
 
@@ -154,7 +158,7 @@ static bool read_positions(struct judging *g)
 {
     struct oracle_tensor *p = g->positions = oracle_input(g->c, "positions");
     if (!p)
-        return !(g->cos || g->sin || g->y) || oracle_fail(g->c, "no positions");
+        return !(rope_table_any(&g->table) || g->y) || oracle_fail(g->c, "no positions");
     if (p->rank < 1 || p->rank > 2 || (p->rank == 2 ? p->shape[0] : 1) != g->a.n_axes)
         return oracle_fail(g->c, "positions: another number of axes than the spec has");
     g->n_positions = p->shape[p->rank - 1];
@@ -183,10 +187,8 @@ static bool read_case(struct judging *g)
     g->x = oracle_input(c, "x");
     g->inv_freq = oracle_output(c, "inv_freq");
     g->factor = oracle_output(c, "attention_factor");
-    g->cos = oracle_output(c, "cos");
-    g->sin = oracle_output(c, "sin");
     g->y = oracle_output(c, "y");
-    return g->written && read_positions(g) && check_shapes(g);
+    return g->written && rope_table_read(&g->table, c) && read_positions(g) && check_shapes(g);
 }
 
 static void judge_all(struct judging *g)
@@ -195,7 +197,7 @@ static void judge_all(struct judging *g)
         oracle_raise(frequency_unit, g);
     if (g->factor)
         oracle_raise(factor_unit, g);
-    if (!g->cos && !g->sin && !g->y)
+    if (!rope_table_any(&g->table) && !g->y)
         return;
     for (g->position = 0; g->position < g->n_positions; g->position++)
         for (int64_t b = 0; b < g->a.n_blocks; b++) {

@@ -17,6 +17,7 @@
  * everything is exact and Arb's radius is 0. */
 #include "attention.h"
 #include "rope_axes.h"
+#include "rope_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ struct rope {
     bool reads_half, writes_half, mismatched, inverse, linear;
     int64_t first; /* rotated channel */
     bool *written; /* [dim] */
-    struct oracle_tensor *positions, *x, *inv_freq, *factor, *cos, *sin, *y;
+    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y;
+    struct rope_table table;
     int64_t position, pair; /* the unit at hand */
     arb_t c_arb, s_arb, one, two;
     struct rope_kept *kept[2]; /* rotated rows of q and k: attention alone */
@@ -127,19 +129,17 @@ static bool judge_turned(struct rope *r, slong prec)
 static bool table_unit(void *ctx, slong prec)
 {
     struct rope *r = ctx;
-    int64_t at = r->position * r->f.n_pairs + r->pair;
-    bool done = true;
+    bool done;
     rope_frequency(r->one, &r->f, r->pair, prec);
     arb_set_d(r->two, r->positions->data[r->position]);
     arb_mul(r->one, r->one, r->two, prec + 64);
+    done = rope_table_angle(&r->table, r->tally, r->c, r->position, r->pair, r->one, prec);
     arb_sin_cos(r->s_arb, r->c_arb, r->one, prec);
     rope_attention_factor(r->one, &r->f, prec);
     arb_mul(r->c_arb, r->c_arb, r->one, prec);
     arb_mul(r->s_arb, r->s_arb, r->one, prec);
-    if (r->cos)
-        done &= oracle_judge(r->tally, r->c, r->cos, at, r->c_arb, prec);
-    if (r->sin)
-        done &= oracle_judge(r->tally, r->c, r->sin, at, r->s_arb, prec);
+    done &= rope_table_judge(&r->table, r->tally, r->c, r->position, r->pair, r->c_arb, r->s_arb,
+                             prec);
     if (r->y)
         done &= judge_turned(r, prec);
     return done;
@@ -283,19 +283,17 @@ static void judge_attention(struct rope *r)
 static bool check_shapes(struct rope *r)
 {
     struct oracle_case *c = r->c;
-    int64_t table[2] = {r->n_positions, r->f.n_pairs};
     r->n_heads = r->x && r->x->rank == 3 ? r->x->shape[1] : 1;
     int64_t x2[2] = {r->n_positions, r->dim}, x3[3] = {r->n_positions, r->n_heads, r->dim};
     int rank = r->x && r->x->rank == 3 ? 3 : 2;
     const int64_t *shape = rank == 3 ? x3 : x2;
-    if ((r->cos || r->sin || r->y) && !(r->positions && r->positions->rank == 1))
+    if ((rope_table_any(&r->table) || r->y) && !(r->positions && r->positions->rank == 1))
         return oracle_fail(c, "no positions of rank 1");
     if (r->y && !r->x)
         return oracle_fail(c, "y without x");
     return (!r->inv_freq || oracle_shaped(c, r->inv_freq, 1, &r->f.n_pairs)) &&
            (!r->factor || oracle_shaped(c, r->factor, 0, NULL)) &&
-           (!r->cos || oracle_shaped(c, r->cos, 2, table)) &&
-           (!r->sin || oracle_shaped(c, r->sin, 2, table)) &&
+           rope_table_shaped(&r->table, c, r->n_positions, r->f.n_pairs) &&
            (!r->y || (oracle_shaped(c, r->x, rank, shape) && oracle_shaped(c, r->y, rank, shape)));
 }
 
@@ -328,14 +326,12 @@ static bool read_layout(struct rope *r)
 static bool read_case(struct rope *r)
 {
     struct oracle_case *c = r->c;
-    if (!read_layout(r))
+    if (!read_layout(r) || !rope_table_read(&r->table, c))
         return false;
     r->positions = oracle_input(c, "positions");
     r->x = oracle_input(c, "x");
     r->inv_freq = oracle_output(c, "inv_freq");
     r->factor = oracle_output(c, "attention_factor");
-    r->cos = oracle_output(c, "cos");
-    r->sin = oracle_output(c, "sin");
     r->y = oracle_output(c, "y");
     r->n_positions = r->positions ? r->positions->count : 0;
     return check_shapes(r);
@@ -357,7 +353,8 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
             oracle_raise(frequency_unit, &r);
         if (r.factor)
             oracle_raise(factor_unit, &r);
-        for (r.position = 0; (r.cos || r.sin || r.y) && r.position < r.n_positions; r.position++)
+        const bool turns = rope_table_any(&r.table) || r.y;
+        for (r.position = 0; turns && r.position < r.n_positions; r.position++)
             for (r.pair = 0; r.pair < r.f.n_pairs; r.pair++)
                 oracle_raise(table_unit, &r);
         judge_copied(&r);
