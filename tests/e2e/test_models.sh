@@ -7,19 +7,30 @@
 # Every name that the list prints evaluates, and as a verified one without consent.
 succeeds models
 cp "$work/out" "$work/list"
-while IFS=$'\t' read -r name status spec; do
-    what=positions=0..2
-    [[ $spec != scheme=rope* ]] || what=op=frequencies # positions may have several axes
-    if [ "$status" = verified ]; then
-        succeeds eval "model=$name" "$what"
+while IFS=$'\t' read -r name known spec; do
+    case $spec in
+    scheme=rope*seq_len=*) bad "$name fixes a length" ;;
+    scheme=rope*scaling=longrope* | scheme=rope*scaling=dynamic*) # the positions give the length
+        what=(op=frequencies positions=0..2) ;;
+    scheme=rope*) what=(op=frequencies) ;; # positions may have several axes
+    scheme=swin* | scheme=beit*) what=(positions=grid:2:2) ;;
+    scheme=learned*) # needs the table, of which three rows are read
+        dim=$(sed -E 's/.* dim=([0-9]+).*/\1/; t; s/.*//' <<<"$spec")
+        refuses 'weights: is required' eval "model=$name" positions=0..2
+        rows=$(sed -E 's/.* offset=([0-9]+).*/\1/; t; s/.*/0/' <<<"$spec")
+        what=(positions=0..2 "weights=$(seq -s, $(((rows + 3) * dim)))") ;;
+    *) what=(positions=0..2) ;;
+    esac
+    if [ "$known" = verified ]; then
+        succeeds eval "model=$name" "${what[@]}"
     else
-        refuses "$name: nobody verified" eval "model=$name" "$what"
-        succeeds eval "model=$name" allow_unverified=1 "$what"
+        refuses "$name: nobody verified" eval "model=$name" "${what[@]}"
+        succeeds eval "model=$name" allow_unverified=1 "${what[@]}"
     fi
     cp "$work/out" "$work/by_name"
     # The spec of the list says the same as the name.
     # shellcheck disable=SC2086
-    succeeds eval $spec "$what"
+    succeeds eval $spec "${what[@]}"
     same "$(jq -c '[.spec, .outputs]' "$work/by_name")" "$(jq -c '[.spec, .outputs]' "$work/out")" \
         "$name"
 done <"$work/list"
@@ -43,6 +54,27 @@ succeeds eval model=deepseek-v3 op=frequencies
 says '.outputs.inv_freq.data[16] == 0.0055 and .outputs.attention_factor.data == [1]'
 succeeds eval model=qwen2.5-7b-yarn op=frequencies
 says '.outputs.inv_freq.data[31] == 0.0008029597275452303'
+
+# Presets whose numbers depend on the length, by the positions or as it is given.
+succeeds eval model=phi-3-mini-128k op=frequencies positions=0..4095
+says '.spec.seq_len == 4096 and (.outputs.inv_freq.data[1] * 1.05 * 1e12 | round) ==
+    (pow(10000; -1/48) * 1e12 | round)'
+says '.outputs.attention_factor.data == [1.1902380714238083]'
+succeeds eval model=phi-3-mini-128k op=frequencies positions=4096
+says '.spec.seq_len == 4097 and (.outputs.inv_freq.data[0] * 1.0299999713897705 - 1 | fabs) < 1e-15'
+succeeds eval model=qwen-7b op=frequencies seq_len=8193
+says '(.outputs.inv_freq.data[63] * pow(10000 * pow(3; 64/63); 63/64) - 1 | fabs) < 1e-14'
+succeeds eval model=nomic-embed-text-v1.5-ntk op=frequencies seq_len=4096
+says '(.outputs.inv_freq.data[31] * pow(1000 * pow(3; 32/31); 31/32) - 1 | fabs) < 1e-14'
+# Presets of tables: which entry a distance or a position reads.
+succeeds eval model=t5-small/decoder positions=0,16,200
+says '.outputs.buckets.data == [0,0,0,16,0,0,31,31,0]'
+succeeds eval model=deberta-v3-base positions=0,300,600
+says '.outputs.buckets.data[3] == 207 and .outputs.c2p.data[6] == 511'
+succeeds eval model=roberta-base/all positions=0 dim=2 weights=1,2,3,4,5,6
+says '.outputs.table.data == [5, 6] and .model.overridden == ["dim"]'
+succeeds eval model=swin-tiny/stage4 positions=grid:7:7
+says '.spec.num_heads == 24 and (.outputs | .index // .indexes | .data | [min, max]) == [0, 168]'
 
 # The first layer type unless another is named, and the answer says which; other names; overrides.
 succeeds eval model=gemma-3-4b op=frequencies
