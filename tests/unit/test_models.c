@@ -33,19 +33,36 @@ static void check_spelt_out(const struct posref_model *model,
                           layers->name, posref_field_def(needed[i])->name);
 }
 
+/* Positions, but for rope by its frequencies, whose positions have another shape where there are
+ * several axes; a grid for windows of an image; and the table that learned positions read. */
+static void give_inputs(struct posref_tensors *in, const struct posref_spec *spec)
+{
+    static double position[] = {0, 1, 2, 0, 1, 1};
+    bool grid = posref_field_applies(spec, POSREF_FIELD_WINDOW_SIZE);
+    if (spec->scheme != POSREF_SCHEME_ROPE || posref_field_applies(spec, POSREF_FIELD_SEQ_LEN))
+        in->item[in->n++] = (struct posref_tensor){
+            "positions", POSREF_F64, grid ? 2 : 1, {grid ? 2 : 3, 3}, position};
+    if (spec->scheme != POSREF_SCHEME_LEARNED)
+        return;
+    const int64_t rows = (int64_t)spec->offset + 3;
+    double *weights = arena.alloc(arena.ctx, (size_t)(rows * spec->dim) * sizeof *weights);
+    ck_assert_ptr_nonnull(weights);
+    for (int64_t i = 0; i < rows * spec->dim; i++)
+        weights[i] = (double)i;
+    in->item[in->n++] = (struct posref_tensor){
+        "weights", POSREF_F64, 2, {rows, spec->dim}, weights};
+}
+
 static void check_layers(const struct posref_model *model, const struct posref_model_layers *layers)
 {
     struct posref_spec spec = layers->spec;
     struct posref_error err = {{0}, {0}};
     struct posref_tensors in = {.n = 0}, out;
-    double position[] = {0, 1, 5};
     ck_assert_msg(posref_spec_complete(&spec, &err) == POSREF_OK, "%s/%s: %s: %s", model->name,
                   layers->name, err.key, err.text);
     check_spelt_out(model, layers);
-    /* Rope by its frequencies: positions of several axes have another shape. */
     bool rope = spec.scheme == POSREF_SCHEME_ROPE;
-    if (!rope)
-        in.item[in.n++] = (struct posref_tensor){"positions", POSREF_F64, 1, {3}, position};
+    give_inputs(&in, &spec);
     const enum posref_op op = rope ? POSREF_OP_FREQUENCIES : POSREF_OP_ALL;
     ck_assert_msg(posref_eval(&out, &spec, op, &in, &arena, &err) == POSREF_OK,
                   "%s/%s: %s: %s", model->name, layers->name, err.key, err.text);
@@ -179,11 +196,12 @@ START_TEST(unverified_needs_consent)
             bool unverified = memchr(model.layers[i].known, POSREF_KNOWN_UNVERIFIED,
                                      POSREF_N_FIELDS) != NULL;
             snprintf(name, sizeof name, "%s/%s", model.name, model.layers[i].name);
-            ck_assert_msg((ask(&r, &err, (const char *[]){"model", name, NULL}) ==
-                           POSREF_BAD_INPUT) == unverified, "%s: %s", name, err.text);
+            const char *const plain[] = {"model", name, "positions", "0", NULL};
+            ck_assert_msg((ask(&r, &err, plain) == POSREF_BAD_INPUT) == unverified, "%s: %s", name,
+                          err.text);
             ck_assert_msg(!unverified || strstr(err.text, "allow_unverified=1"), "%s", err.text);
             ck_assert_msg(ask(&r, &err, (const char *[]){"allow_unverified", "1", "model", name,
-                                                         NULL}) == POSREF_OK, "%s", name);
+                                                         "positions", "0", NULL}) == POSREF_OK, "%s", name);
         }
     }
 }
