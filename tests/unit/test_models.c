@@ -200,8 +200,9 @@ START_TEST(unverified_needs_consent)
             ck_assert_msg((ask(&r, &err, plain) == POSREF_BAD_INPUT) == unverified, "%s: %s", name,
                           err.text);
             ck_assert_msg(!unverified || strstr(err.text, "allow_unverified=1"), "%s", err.text);
-            ck_assert_msg(ask(&r, &err, (const char *[]){"allow_unverified", "1", "model", name,
-                                                         "positions", "0", NULL}) == POSREF_OK, "%s", name);
+            const char *const consent[] = {"allow_unverified", "1", "model", name,
+                                           "positions", "0", NULL};
+            ck_assert_msg(ask(&r, &err, consent) == POSREF_OK, "%s", name);
         }
     }
 }
