@@ -22,6 +22,7 @@
 #include "axes.h"
 
 #include "axes_greedy.h"
+#include "wave_axes.h"
 
 static bool has_dims(const struct posref_spec *spec)
 {
@@ -35,7 +36,8 @@ static bool has_sections(const struct posref_spec *spec)
 
 int posref_spec_axes(const struct posref_spec *spec)
 {
-    return posref_axes_count(spec);
+    return spec->scheme == POSREF_SCHEME_SINUSOIDAL ? posref_wave_axes_count(spec)
+                                                    : posref_axes_count(spec);
 }
 
 int posref_axes_count(const struct posref_spec *spec)

@@ -23,11 +23,11 @@ static void swap_last_rows(const struct sheet *sheet)
         }
 }
 
-/* A mask makes positions of its own: no bent form. */
+/* A mask makes positions of its own, and axes have ladders of their own: no bent form. */
 static bool has_form(const struct bend_job *job, const struct posref_tensor *positions,
                      const struct posref_tensor *x)
 {
-    return positions && positions->rank == 1 && !posref_tensors_find(job->in, "mask") &&
+    return positions && !job->bend->spec.given[POSREF_FIELD_AXES_DIMS] && !posref_tensors_find(job->in, "mask") &&
            (job->op == POSREF_OP_TABLE || (job->op == POSREF_OP_EMBED && x));
 }
 

@@ -51,9 +51,8 @@ static int64_t root(int64_t x, int64_t n)
     return power(low, n) == x ? low : -1;
 }
 
-/* theta_i = odd^(+-1) 2^exponent, when it is rational and odd fits; *inverse: the sign is -. */
-static bool rational(int64_t *odd, bool *inverse, int64_t *exponent,
-                     const struct posref_ladder *ladder, int i)
+bool posref_exact_turn_rational(int64_t *odd, bool *inverse, int64_t *exponent,
+                                const struct posref_ladder *ladder, int i)
 {
     int two;
     int64_t num = (int64_t)ladder->num * i, den = ladder->den;
@@ -88,7 +87,7 @@ int posref_exact_turn(const struct posref_ladder *ladder, int i, int divisor, do
     int of_position;
     if (position == 0)
         return 0;
-    if (!rational(&odd, &inverse, &exponent, ladder, i))
+    if (!posref_exact_turn_rational(&odd, &inverse, &exponent, ladder, i))
         return -1;
     /* 24 t = 8 * (3 P odd^(+-1)) * 2^(exponents), P the position's odd part. */
     int64_t whole = 3 * odd_part(&of_position, fabs(position)); /* below 2^55 */

@@ -15,6 +15,11 @@
 
 #define POSREF_TURN_PARTS 24
 
+/* theta_i = odd^(+-1) 2^exponent, when it is rational (odd fits: else it is no part of a turn for
+ * any double); *inverse: the sign is -. The ladder has no second factor. */
+bool posref_exact_turn_rational(int64_t *odd, bool *inverse, int64_t *exponent,
+                                const struct posref_ladder *ladder, int i);
+
 /* 24 t mod 24 for t = position * theta_i / divisor (1 or 4) in turns, when 24 t is whole; else -1.
  * The ladder has no second factor. */
 int posref_exact_turn(const struct posref_ladder *ladder, int i, int divisor, double position);

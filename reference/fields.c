@@ -57,6 +57,7 @@ static const char *const ladders[] = {"independent", "shared", "split", "log_lin
 static const char *const axes_orders[] = {"axis", "frequency", NULL};
 static const char *const spans[] = {"axis", "head", NULL};
 static const char *const units[] = {"radian", "turn", "quarter_turn", NULL};
+static const char *const axes_channels[] = {"in_order", "column_first", "reversed", NULL};
 static const char *const mrope_orders[] = {"chunked", "interleaved", "imrope", "hw_t", "greedy",
                                            NULL};
 static const char *const table_layouts[] = {"split", "cos_sin", "concat", "repeat", "complex",
@@ -109,8 +110,9 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                       "and sin are those of +angle in both"),
     [POSREF_FIELD_AXES_DIMS] = LIST("axes_dims", axes_dims, POSREF_TYPE_INTS, 2, POSREF_MAX_DIM,
                                     "channels",
-                                    "rotated channels of each position axis, even, adding up to "
-                                    "rotary_dim; with it pairing defaults to interleaved"),
+                                    "channels of each position axis, even, adding up to rotary_dim (of "
+                                    "rope, whose pairing then defaults to interleaved) or dim (of "
+                                    "a sinusoidal table)"),
     [POSREF_FIELD_AXES_LADDER] =
         CHOICE("axes_ladder", axes_ladder, ladders, NULL,
                "frequencies of the axes, D their dims: independent base^(-2j/D) for each; shared "
@@ -225,6 +227,15 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_PADDING_IDX] = INT("padding_idx", padding_idx, 0, 1048576, "tokens", NULL,
                                      "with a mask instead of positions: token k of those not "
                                      "masked is at padding_idx + 1 + k, the others at padding_idx"),
+    [POSREF_FIELD_AXES_CHANNELS] =
+        CHOICE("axes_channels", axes_channels, axes_channels, NULL,
+               "order of the axes in the channels: that of the positions; the last two exchanged, "
+               "so that of (row, column) the column comes first; or reversed; default: in_order"),
+    [POSREF_FIELD_AXES_LENGTHS] =
+        LIST("axes_lengths", axes_lengths, POSREF_TYPE_REALS, 1e-3, 2147483648.0, "tokens",
+             "one length L an axis: positions are divided by L + length_eps"),
+    [POSREF_FIELD_LENGTH_EPS] = REAL("length_eps", length_eps, 0, false, 1, "tokens", NULL,
+                                     "added to every length of axes_lengths; default: 0"),
     [POSREF_FIELD_MIN_TIMESCALE] = REAL("min_timescale", min_timescale, 1e-6, false, 1e6, "", "1",
                                         "frequency i is min_timescale (base / min_timescale)^-e_i, "
                                         "e_i as exponent says; below base"),

@@ -63,7 +63,7 @@ static enum posref_status eval(struct posref_job *job)
     const struct posref_spec *spec = job->spec;
     const struct posref_coordinate *at;
     struct posref_rows rows;
-    struct posref_waves waves = {.times = 1, .divisor = 1, .log = spec->log};
+    struct posref_waves waves = {.times = 1, .divisor = {.hi = 1}, .log = spec->log};
     waves.magnitude = (struct posref_magnitude){.hi = 1, .is_one = true, .is_exact = true};
     posref_layout_block(&waves.block, spec);
     waves.turn = posref_job_alloc(job, (size_t)waves.block.n_sines, sizeof *waves.turn);

@@ -180,6 +180,11 @@ static void sinusoidal(struct judge_frequency *out, const struct posref_spec *sp
         out->theta *= spec->min_timescale;
         out->k += 2 + 2 * e;
     }
+    unit(out, spec);
+    if (spec->given[POSREF_FIELD_AXES_LENGTHS]) { /* a sum, a quotient, a product */
+        out->theta /= spec->axes_lengths.item[0] + spec->length_eps;
+        out->k += 3;
+    }
 }
 
 static void timestep(struct judge_frequency *out, const struct posref_spec *spec, int i)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of sines and cosines, and sums with them, as judged units: docs/tolerance.md. */
 #include "judge_impl.h"
-#include "layout.h"
+#include "wave_axes.h"
 
 #include <math.h>
 
-#define MAX_BLOCKS 4
+#define MAX_BLOCKS POSREF_MAX_INTS
 
 struct waves {
     struct posref_block block[MAX_BLOCKS];
+    int axis[MAX_BLOCKS]; /* row of the positions */
     int n_blocks, per_row; /* units of a row: pairs, lone sines, and channels of zeros */
     struct judge_frequency *frequency[MAX_BLOCKS];
     double *coordinate[MAX_BLOCKS]; /* [n] */
@@ -30,7 +31,7 @@ static enum posref_status coordinates(struct waves *out, struct judge_case *c, i
             if (positions && spec->scheme == POSREF_SCHEME_FOURIER && spec->log)
                 at[k] = log(((const double *)positions->data)[k]);
             else if (positions)
-                at[k] = ((const double *)positions->data)[k] + spec->offset;
+                at[k] = ((const double *)positions->data)[out->axis[b] * n + k] + spec->offset;
             else
                 at[k] = out->mask[k] != 0 ? next++ : 0;
         }
@@ -51,12 +52,17 @@ static void fill_features(struct judge_frequency *f, const struct judge_case *c,
 static enum posref_status lay_out(struct waves *out, struct judge_case *c, int64_t n)
 {
     const struct posref_tensor *mask = posref_tensors_find(c->inputs, "mask");
-    *out = (struct waves){.n_blocks = 1, .n = n, .mask = mask ? mask->data : NULL};
-    posref_layout_block(&out->block[0], c->spec);
+    struct posref_spec alone;
+    struct judge_case of_axis = *c;
+    *out = (struct waves){.n_blocks = posref_wave_axes_count(c->spec), .n = n,
+                          .mask = mask ? mask->data : NULL};
+    of_axis.spec = &alone;
     int covered = 0;
     for (int b = 0; b < out->n_blocks; b++) {
-        const struct posref_block *block = &out->block[b];
-        enum posref_status status = posref_judge_frequencies(&out->frequency[b], c, block->n_sines);
+        struct posref_block *block = &out->block[b];
+        posref_wave_axes_block(block, &out->axis[b], &alone, c->spec, b);
+        enum posref_status status = posref_judge_frequencies(&out->frequency[b], &of_axis,
+                                                             block->n_sines);
         if (status != POSREF_OK)
             return status;
         if (c->spec->scheme == POSREF_SCHEME_FOURIER)

@@ -91,6 +91,8 @@ enum posref_axes_order { POSREF_AXES_ORDER_AXIS, POSREF_AXES_ORDER_FREQUENCY };
 enum posref_axes_span { POSREF_AXES_SPAN_AXIS, POSREF_AXES_SPAN_HEAD };
 enum posref_angle_unit { POSREF_ANGLE_UNIT_RADIAN, POSREF_ANGLE_UNIT_TURN,
                          POSREF_ANGLE_UNIT_QUARTER_TURN };
+enum posref_axes_channels { POSREF_AXES_CHANNELS_IN_ORDER, POSREF_AXES_CHANNELS_COLUMN_FIRST,
+                            POSREF_AXES_CHANNELS_REVERSED };
 enum posref_mrope_order { POSREF_MROPE_CHUNKED, POSREF_MROPE_INTERLEAVED, POSREF_MROPE_IMROPE,
                           POSREF_MROPE_HW_T, POSREF_MROPE_GREEDY };
 enum posref_table_layout { POSREF_TABLE_SPLIT, POSREF_TABLE_COS_SIN, POSREF_TABLE_CONCAT,
@@ -167,6 +169,9 @@ enum posref_field {
     POSREF_FIELD_ODD_DIM,
     POSREF_FIELD_OFFSET,
     POSREF_FIELD_PADDING_IDX,
+    POSREF_FIELD_AXES_CHANNELS,
+    POSREF_FIELD_AXES_LENGTHS,
+    POSREF_FIELD_LENGTH_EPS,
     POSREF_FIELD_MIN_TIMESCALE,
     POSREF_FIELD_TABLE_SCALE,
     POSREF_FIELD_X_SCALE,
@@ -273,6 +278,9 @@ struct posref_spec {
     int odd_dim;
     double offset;
     int padding_idx;
+    int axes_channels;
+    struct posref_reals axes_lengths;
+    double length_eps;
     double min_timescale;
     double table_scale;
     int x_scale;
@@ -344,7 +352,8 @@ const struct posref_field_def *posref_field_def(enum posref_field field);
 bool posref_field_is_list(const struct posref_field_def *def);
 bool posref_field_is_number(const struct posref_field_def *def); /* or a list of numbers */
 
-/* Axes of the positions of a completed spec: more than 1 for rope over several axes alone. */
+/* Axes of the positions of a completed spec: more than 1 for rope and sinusoidal tables over
+ * several axes alone. */
 int posref_spec_axes(const struct posref_spec *spec);
 
 /* The field called `name`, or -1. */

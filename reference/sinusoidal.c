@@ -10,9 +10,12 @@
  *
  * An odd dim is the table of dim - 1 and a column of zeros (tensor2tensor, fairseq), or theta_i =
  * base^(-2i/dim) with one sine more than cosines (Marian concat; interleaved, the usual truncation
- * of 0, 2, 4, ...). With padding_idx positions are counted from a mask and padding is zero. */
+ * of 0, 2, 4, ...). With padding_idx positions are counted from a mask and padding is zero.
+ *
+ * With axes_dims each position axis has a block of channels, the table of its width: wave_axes.h. */
 #include "attention.h"
 #include "judge_impl.h"
+#include "wave_axes.h"
 #include "waves_table.h"
 
 static const struct posref_field_use fields[] = {
@@ -23,6 +26,11 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_ODD_DIM, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_OFFSET, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_PADDING_IDX, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_DIMS, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_CHANNELS, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_AXES_LENGTHS, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_LENGTH_EPS, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_ANGLE_UNIT, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MIN_TIMESCALE, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_TABLE_SCALE, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_X_SCALE, POSREF_NEED_DEFAULT},
@@ -51,7 +59,9 @@ static enum posref_status check_odd(struct posref_spec *spec, struct posref_erro
 
 static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
 {
-    enum posref_status status = check_odd(spec, err);
+    enum posref_status status = posref_wave_axes_check(spec, err);
+    if (status == POSREF_OK)
+        status = check_odd(spec, err);
     if (status != POSREF_OK)
         return status;
     if (spec->exponent == POSREF_EXPONENT_HALF_MINUS_ONE && spec->dim < 4)
@@ -82,15 +92,16 @@ static void ladder(struct posref_ladder *out, const struct posref_spec *spec)
     }
 }
 
-/* Positions with their offset, which stay in the range of positions. */
+/* Positions of an axis with their offset, which stay in the range of positions. */
 static enum posref_status coordinates(const struct posref_coordinate **out, struct posref_job *job,
-                                      const struct posref_rows *rows)
+                                      const struct posref_rows *rows, int axis)
 {
+    const double *position = rows->position + axis * rows->n;
     struct posref_coordinate *at = posref_job_alloc(job, (size_t)rows->n, sizeof *at);
     if (!at)
         return POSREF_NO_MEMORY;
     for (int64_t k = 0; k < rows->n; k++) {
-        at[k] = posref_coordinate_sum(rows->position[k], job->spec->offset);
+        at[k] = posref_coordinate_sum(position[k], job->spec->offset);
         if (at[k].hi > POSREF_MAX_POSITION || at[k].hi < -POSREF_MAX_POSITION)
             return posref_fail(job->err, POSREF_BAD_INPUT, "positions",
                                "element %lld with its offset is %.17g; the absolute value must be "
@@ -102,7 +113,7 @@ static enum posref_status coordinates(const struct posref_coordinate **out, stru
 
 void posref_sinusoidal_waves(struct posref_waves *out, const struct posref_spec *spec)
 {
-    *out = (struct posref_waves){.times = spec->min_timescale, .divisor = 1};
+    *out = (struct posref_waves){.times = spec->min_timescale, .divisor = {.hi = 1}};
     out->magnitude = (struct posref_magnitude){.hi = spec->table_scale,
                                                .is_one = spec->table_scale == 1,
                                                .is_exact = true};
@@ -118,28 +129,48 @@ static bool scores_alone(const struct posref_job *job)
             !posref_job_has(job, "positions"));
 }
 
+/* The waves and coordinates of block b. */
+static enum posref_status fill_block(struct posref_waves *waves,
+                                     const struct posref_coordinate **at, struct posref_job *job,
+                                     const struct posref_rows *rows, int b)
+{
+    const struct posref_spec *spec = job->spec;
+    struct posref_spec alone;
+    int axis;
+    *waves = (struct posref_waves){.times = spec->min_timescale, .divisor = {.hi = 1},
+                                   .unit = (enum posref_angle_unit)spec->angle_unit};
+    waves->magnitude = (struct posref_magnitude){.hi = spec->table_scale,
+                                                 .is_one = spec->table_scale == 1,
+                                                 .is_exact = true};
+    posref_wave_axes_block(&waves->block, &axis, &alone, spec, b);
+    if (spec->given[POSREF_FIELD_AXES_LENGTHS])
+        waves->divisor = posref_coordinate_sum(alone.axes_lengths.item[0], spec->length_eps);
+    ladder(&waves->ladder, &alone);
+    waves->turn = posref_job_alloc(job, (size_t)waves->block.n_sines, sizeof *waves->turn);
+    if (!waves->turn)
+        return POSREF_NO_MEMORY;
+    enum posref_status status = coordinates(at, job, rows, axis);
+    return status == POSREF_OK ? posref_waves_prepare(waves) : status;
+}
+
 static enum posref_status eval(struct posref_job *job)
 {
     const struct posref_spec *spec = job->spec;
     if (scores_alone(job))
         return POSREF_OK;
     const bool counted = spec->given[POSREF_FIELD_PADDING_IDX];
+    const int n_blocks = posref_wave_axes_count(spec);
     struct posref_rows rows;
-    const struct posref_coordinate *at;
-    struct posref_waves waves;
-    posref_sinusoidal_waves(&waves, spec);
-    waves.turn = posref_job_alloc(job, (size_t)waves.block.n_sines, sizeof *waves.turn);
-    if (!waves.turn)
-        return POSREF_NO_MEMORY;
-    enum posref_status status = posref_rows_read(&rows, job, 1, counted, spec->padding_idx + 1.0);
-    if (status == POSREF_OK)
-        status = coordinates(&at, job, &rows);
-    if (status == POSREF_OK)
-        status = posref_waves_prepare(&waves);
+    const struct posref_coordinate *at[POSREF_MAX_INTS];
+    struct posref_waves waves[POSREF_MAX_INTS];
+    enum posref_status status = posref_rows_read(&rows, job, n_blocks, counted,
+                                                 spec->padding_idx + 1.0);
+    for (int b = 0; b < n_blocks && status == POSREF_OK; b++)
+        status = fill_block(&waves[b], &at[b], job, &rows, b);
     if (status != POSREF_OK)
         return status;
     const struct posref_waves_set set = {
-        .waves = &waves, .at = &at, .n_blocks = 1, .rows = &rows,
+        .waves = waves, .at = at, .n_blocks = n_blocks, .rows = &rows,
         .x_scale_squared = spec->x_scale == POSREF_X_SCALE_SQRT_DIM ? spec->dim : 1};
     if (posref_job_wants(job, POSREF_OP_TABLE, true))
         status = posref_waves_table_output(job, &set);
@@ -160,12 +191,15 @@ const struct posref_scheme_def posref_sinusoidal = {
                          "scores change with it",
              .beyond = "defined for every position, but models rarely work on unseen ones",
              .cost = "one addition a channel of the input, O(n d); a table of n d values",
-             .users = "Transformer, Marian, M2M100, Whisper's encoder, MAE, DiT",
+             .users = "Transformer, Marian, M2M100, Whisper's encoder, MAE, DiT, PixArt, "
+                      "CogVideoX-2B, DETR",
              .advice = "absolute positions without parameters: encoders, images, conditions",
              .differs = "the order of sines and cosines (order), the exponent of the last "
                         "frequencies (exponent), the last channel of an odd width (odd_dim), the "
                         "first position (offset, padding_idx), min_timescale, which multiplies, "
-                        "and scales of the table and of its input (table_scale, x_scale)"},
+                        "scales of the table and of its input (table_scale, x_scale), and over "
+                        "several axes the order of the axes in the channels (axes_channels) and "
+                        "what positions are divided by (axes_lengths)"},
     .fields = fields,
     .inputs = inputs,
     .ops = 1U << POSREF_OP_TABLE | 1U << POSREF_OP_EMBED,

@@ -33,7 +33,7 @@ static enum posref_status eval(struct posref_job *job)
 {
     const struct posref_spec *spec = job->spec;
     struct posref_rows rows;
-    struct posref_waves waves = {.times = spec->scale, .divisor = 1};
+    struct posref_waves waves = {.times = spec->scale, .divisor = {.hi = 1}};
     waves.magnitude = (struct posref_magnitude){.hi = 1, .is_one = true, .is_exact = true};
     waves.ladder = (struct posref_ladder){.base = spec->max_period, .num = 1,
                                           .den = spec->dim / 2 - spec->downscale_freq_shift,

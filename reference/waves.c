@@ -2,6 +2,8 @@
 /* Angles of coordinates and frequencies, and their sines and cosines: turns and balls. */
 #include "waves.h"
 
+#include "exact_turn.h"
+
 #include <math.h>
 
 #define WALK_BITS 256 /* a step of the ladder loses 2 units: see POSREF_WALK_BITS */
@@ -13,17 +15,31 @@ struct posref_coordinate posref_coordinate_sum(double a, double b)
     return (struct posref_coordinate){.hi = hi, .lo = (a - (hi - v)) + (b - v)}; /* Knuth */
 }
 
+static void exact_ball(struct posref_ball *out, const struct posref_coordinate *of)
+{
+    struct posref_ball lo;
+    posref_ball_set_double(out, of->hi);
+    if (of->lo != 0) {
+        posref_ball_set_double(&lo, of->lo);
+        posref_ball_add(out, out, &lo, 2200); /* exact: any two doubles fit */
+    }
+}
+
 /* What theta_i / 2 pi is beside the ladder's value. */
 static enum posref_status per_turn(struct posref_ball *out, const struct posref_waves *waves,
                                    unsigned prec_bits)
 {
     struct posref_ball below;
     posref_ball_set_double(out, waves->times);
-    posref_ball_pi(&below, prec_bits);
-    posref_ball_scale2(&below, &below, 1);
-    if (waves->divisor != 1) {
+    if (waves->unit == POSREF_ANGLE_UNIT_RADIAN) {
+        posref_ball_pi(&below, prec_bits);
+        posref_ball_scale2(&below, &below, 1);
+    } else {
+        posref_ball_set_int(&below, waves->unit == POSREF_ANGLE_UNIT_TURN ? 1 : 4);
+    }
+    if (waves->divisor.hi != 1 || waves->divisor.lo != 0) {
         struct posref_ball divisor;
-        posref_ball_set_double(&divisor, waves->divisor);
+        exact_ball(&divisor, &waves->divisor);
         posref_ball_mul(&below, &below, &divisor, prec_bits);
     }
     return posref_ball_div(out, out, &below, prec_bits) ? POSREF_OK : POSREF_INTERNAL;
@@ -79,12 +95,7 @@ static enum posref_status coordinate_ball(struct posref_ball *out,
                                           const struct posref_waves *waves,
                                           const struct posref_coordinate *at, unsigned prec_bits)
 {
-    struct posref_ball lo;
-    posref_ball_set_double(out, at->hi);
-    if (at->lo != 0) {
-        posref_ball_set_double(&lo, at->lo);
-        posref_ball_add(out, out, &lo, 2200); /* exact: any two doubles fit */
-    }
+    exact_ball(out, at);
     if (!waves->log)
         return POSREF_OK;
     if (at->hi == 1 && at->lo == 0) {
@@ -94,11 +105,52 @@ static enum posref_status coordinate_ball(struct posref_ball *out,
     return posref_ball_log(out, out, prec_bits) ? POSREF_OK : POSREF_INTERNAL;
 }
 
+int posref_waves_exact_turn(const struct posref_waves *waves, int i,
+                            const struct posref_coordinate *at)
+{
+    int64_t odd, exponent;
+    bool inverse;
+    if (waves->unit == POSREF_ANGLE_UNIT_RADIAN || waves->turns_per)
+        return -1;
+    if (at->hi == 0)
+        return 0;
+    if (!posref_exact_turn_rational(&odd, &inverse, &exponent, &waves->ladder, i))
+        return -1;
+    exponent -= waves->unit == POSREF_ANGLE_UNIT_QUARTER_TURN ? 2 : 0;
+    /* 24 t is below 2^46, so the double misses it by less than 2^-4. */
+    const double theta = ldexp(inverse ? 1 / (double)odd : (double)odd, (int)exponent);
+    const double near = 24 * at->hi * theta / waves->divisor.hi, whole = nearbyint(near);
+    if (fabs(near - whole) > 0.25)
+        return -1;
+    struct posref_ball top, below, factor; /* 24 t = top / below; exact at this precision */
+    exact_ball(&top, at);
+    exact_ball(&below, &waves->divisor);
+    posref_ball_set_int(&factor, odd);
+    if (inverse)
+        posref_ball_mul(&below, &below, &factor, POSREF_BALL_MAX_BITS);
+    else
+        posref_ball_mul(&top, &top, &factor, POSREF_BALL_MAX_BITS);
+    posref_ball_set_int(&factor, 24);
+    posref_ball_mul(&top, &top, &factor, POSREF_BALL_MAX_BITS);
+    posref_ball_scale2(&top, &top, exponent);
+    posref_ball_set_double(&factor, whole);
+    posref_ball_mul(&below, &below, &factor, POSREF_BALL_MAX_BITS);
+    if (posref_ball_compare(&top, &below) != 0)
+        return -1;
+    const int parts = (int)fmod(whole, POSREF_TURN_PARTS);
+    return parts < 0 ? parts + POSREF_TURN_PARTS : parts;
+}
+
 enum posref_status posref_waves_ball(struct posref_ball *cos_out, struct posref_ball *sin_out,
                                      const struct posref_waves *waves, int i,
                                      const struct posref_coordinate *at, unsigned prec_bits)
 {
     struct posref_ball turns, magnitude;
+    const int parts = posref_waves_exact_turn(waves, i, at);
+    const double times = waves->magnitude.is_one ? 1 : waves->magnitude.hi;
+    if (parts >= 0 && posref_exact_turn_combine(cos_out, parts, times, 0, prec_bits) &&
+        posref_exact_turn_combine(sin_out, parts, 0, times, prec_bits))
+        return POSREF_OK;
     enum posref_status status = coordinate_ball(&turns, waves, at, prec_bits);
     if (status == POSREF_OK && turns.sign != 0) {
         struct posref_ball frequency;
@@ -133,9 +185,9 @@ enum posref_status posref_waves_logarithms(struct posref_turn *out, struct posre
 }
 
 /* The fast path: turns at a fixed precision times one double. The coordinate is the double, and the
- * turn its frequency's; under a logarithm, which may have any digits, the other way round. Fourier
- * features whose angle may be a whole number of 1024ths of a turn are left to the balls, which are
- * exact there. NULL: not here. */
+ * turn its frequency's; under a logarithm, which may have any digits, the other way round. Exact
+ * parts of a turn, and Fourier features whose angle may be a whole number of 1024ths of one, are
+ * left to the balls, which are exact there. NULL: not here. */
 static const struct posref_turn *fast_turn(double *factor, const struct posref_waves *waves, int i,
                                            const struct posref_coordinate *at)
 {
@@ -147,7 +199,7 @@ static const struct posref_turn *fast_turn(double *factor, const struct posref_w
         return at->log;
     }
     if (!waves->turns_per)
-        return &waves->turn[i];
+        return posref_waves_exact_turn(waves, i, at) < 0 ? &waves->turn[i] : NULL;
     const double turns = waves->turns_per[i] * at->hi;
     if (waves->turns_per[i] < 0)
         *factor = -at->hi;

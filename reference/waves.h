@@ -5,7 +5,8 @@
  *
  * No value but those at angles of whole quarter turns lies on a rounding boundary: a coordinate and
  * a frequency that are algebraic make an algebraic angle, whose sine and cosine are transcendental
- * unless it is 0 (Lindemann); so are their sums with, and products by, algebraic numbers. */
+ * unless it is 0 (Lindemann); so are their sums with, and products by, algebraic numbers. Angles
+ * counted in turns: exact_turn.h. */
 #ifndef POSREF_WAVES_H
 #define POSREF_WAVES_H
 
@@ -24,7 +25,9 @@ struct posref_coordinate posref_coordinate_sum(double a, double b);
 struct posref_waves {
     struct posref_block block;
     struct posref_ladder ladder;
-    double times, divisor;   /* theta_i = ladder_i * times / divisor, radians */
+    double times;            /* theta_i = ladder_i * times / divisor, units of `unit` */
+    struct posref_coordinate divisor;
+    enum posref_angle_unit unit; /* not radian: the ladder has one factor, and times = 1 */
     const double *turns_per; /* Fourier features: turns per unit of frequency i; else NULL */
     bool log;                /* the angle is that of the coordinate's logarithm */
     struct posref_magnitude magnitude; /* multiplies both; exact */
@@ -41,6 +44,11 @@ POSREF_MUST_USE enum posref_status posref_waves_prepare(struct posref_waves *wav
 POSREF_MUST_USE enum posref_status posref_waves_logarithms(struct posref_turn *out,
                                                            struct posref_coordinate *at,
                                                            int64_t n);
+
+/* 24 t mod 24 for the angle t of frequency i in turns, when that is counted in turns and 24 t is
+ * whole; else -1. */
+int posref_waves_exact_turn(const struct posref_waves *waves, int i,
+                            const struct posref_coordinate *at);
 
 /* magnitude * cos and magnitude * sin of the angle of frequency i, enclosed; at angles of whole
  * quarter turns exact. */

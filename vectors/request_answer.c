@@ -2,12 +2,28 @@
 /* From a request to its answer: shapes, evaluation, JSON. */
 #include "vectors/request.h"
 
-/* Three axes of positions and no field that says what they are for: a third of the channels each,
- * where that can be. */
-static void split_thirds(struct posref_request *request)
+/* A sinusoidal table of two axes: half of the channels each (MAE); of three: a quarter for the
+ * first, the rest in halves (CogVideoX); where these are even. */
+static void split_table(struct posref_spec *spec, int64_t n_axes)
+{
+    const int dim = spec->given[POSREF_FIELD_DIM] ? spec->dim : 0;
+    if (spec->given[POSREF_FIELD_AXES_DIMS] || dim < 2 || dim % (n_axes == 2 ? 4 : 16) != 0)
+        return;
+    spec->axes_dims = n_axes == 2 ? (struct posref_ints){.n = 2, .item = {dim / 2, dim / 2}}
+                                  : (struct posref_ints){.n = 3, .item = {dim / 4, dim / 8 * 3,
+                                                                          dim / 8 * 3}};
+    spec->given[POSREF_FIELD_AXES_DIMS] = true;
+}
+
+/* Several axes of positions and no field that says what they are for: of rope three, a third of the
+ * channels each, where that can be. */
+static void split_channels(struct posref_request *request)
 {
     struct posref_spec *spec = &request->spec;
     const struct posref_tensor *positions = posref_tensors_find(&request->inputs, "positions");
+    if (spec->given[POSREF_FIELD_SCHEME] && spec->scheme == POSREF_SCHEME_SINUSOIDAL && positions &&
+        positions->rank == 2 && (positions->shape[0] == 2 || positions->shape[0] == 3))
+        split_table(spec, positions->shape[0]);
     if (spec->given[POSREF_FIELD_SCHEME] && spec->scheme != POSREF_SCHEME_ROPE)
         return;
     for (int field = POSREF_FIELD_AXES_DIMS; field <= POSREF_FIELD_MROPE_ORDER; field++)
@@ -26,7 +42,7 @@ enum posref_status posref_request_complete(struct posref_request *request,
 {
     enum posref_status status = posref_request_settle(request, err);
     if (status == POSREF_OK)
-        split_thirds(request);
+        split_channels(request);
     if (status == POSREF_OK)
         status = posref_spec_complete(&request->spec, err);
     for (int i = 0; i < request->inputs.n && status == POSREF_OK; i++)

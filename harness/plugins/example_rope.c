@@ -347,6 +347,7 @@ static bool plain_sinusoidal(const struct posref_plugin_call *call)
                                            {"table_scale", "1"}, {"x_scale", "one"}};
     bool variant = posref_plugin_is(call->spec, "order", "flipped") ||
                    posref_plugin_value(call->spec, "odd_dim", NULL) ||
+                   posref_plugin_value(call->spec, "axes_dims", NULL) ||
                    posref_plugin_find(call, "mask");
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         variant = variant || !posref_plugin_is(call->spec, plain[k][0], plain[k][1]);

@@ -45,6 +45,15 @@ succeeds eval dim=8 positions=0,1 op=table
 says '.outputs | keys == ["cos", "sin"]'
 succeeds eval scheme=sinusoidal dim=4 positions=0..3
 says '.outputs.table.shape == [4, 4] and .outputs.table.data[0:4] == [0, 1, 0, 1]'
+# MAE: half of the channels encode the column, and they come first.
+succeeds eval scheme=sinusoidal dim=4 order=concat axes_channels=column_first positions=0:1
+says '.spec.axes_dims == [2, 2] and
+      .outputs.table.data == [0.8414709848078965, 0.5403023058681398, 0, 1]'
+succeeds eval scheme=sinusoidal dim=8 axes_lengths=25,34 length_eps=1e-6 angle_unit=turn \
+    positions=grid:25@1:34@1
+says '.outputs.table.shape == [850, 8]'
+refuses 'axes_dims: must add up to dim=8' eval scheme=sinusoidal dim=8 axes_dims=4,6 positions=1:2
+refuses 'positions: ' eval scheme=sinusoidal dim=8 axes_dims=4,4 positions=1
 succeeds eval scheme=alibi num_heads=8 q_positions=2 k_positions=0,1,2
 says '.outputs.slopes.data[0] == 0.5 and .outputs.bias.shape == [8, 1, 3]'
 says '.outputs.bias.data[0:2] == [-1, -0.5]'

@@ -168,6 +168,7 @@ dim=64 scaling=yarn factor=8 original_max_position_embeddings=4096 truncate=fals
 dim=128 base=500000 scaling=llama3 factor=8 original_max_position_embeddings=8192 positions=8191
 scheme=sinusoidal dim=6 positions=0..3
 scheme=sinusoidal dim=8 order=concat exponent=half_minus_one positions=0,1048575
+scheme=sinusoidal dim=16 axes_lengths=12,7 angle_unit=turn positions=1:2,3:5
 scheme=alibi num_heads=12 positions=0..4
 scheme=alibi num_heads=8 alibi_bias_max=16 form=symmetric q_positions=7 k_positions=0..7
 dim=6 op=frequencies

@@ -57,6 +57,7 @@ static int is_plain(const struct faulty_call *c)
     const char *spec = c->call->spec;
     int dim = (int)strtol(posref_plugin_value(spec, "dim", "1"), NULL, 10);
     return posref_plugin_is(spec, "scheme", "sinusoidal") && dim % 2 == 0 && dim > 4 &&
+           !posref_plugin_value(spec, "axes_dims", NULL) &&
            strtod(posref_plugin_value(spec, "offset", "0"), NULL) == 0 &&
            strtod(posref_plugin_value(spec, "min_timescale", "1"), NULL) == 1 &&
            strtod(posref_plugin_value(spec, "table_scale", "1"), NULL) == 1 &&

@@ -374,9 +374,12 @@ static void random_alibi(struct request *r, struct oracle_case *c, struct dice *
 
 void random_request(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    switch (dice_below(d, 15)) {
+    switch (dice_below(d, 16)) {
     case 0:
         random_alibi(r, c, d);
+        break;
+    case 15:
+        random_sincos(r, c, d);
         break;
     case 10:
         random_fourier(r, c, d);

@@ -34,8 +34,9 @@ uint64_t dice_bits(struct dice *d);
 int64_t dice_below(struct dice *d, int64_t n);        /* 0 .. n-1 */
 double dice_real(struct dice *d, double low, double high);
 
-/* A random rope over several axes. */
+/* A random rope over several axes, and such a sinusoidal table. */
 void random_axes(struct request *r, struct oracle_case *c, struct dice *d);
+void random_sincos(struct request *r, struct oracle_case *c, struct dice *d);
 /* A random valid request of some scheme; its inputs go into *c. random_bias: of the additive biases
  * but alibi. */
 void random_request(struct request *r, struct oracle_case *c, struct dice *d);

@@ -11,6 +11,7 @@
  *   a zero last when d is odd.
  * fourier: angles 2 pi W_i z, z = ln x (log) or x; sines then cosines or flipped. */
 #include "attention.h"
+#include "sincos_axes.h"
 
 struct waves {
     struct oracle_tally *tally;
@@ -331,7 +332,10 @@ static void judge(struct oracle_tally *t, struct oracle_case *c, bool (*read)(st
 
 static void judge_sinusoidal(struct oracle_tally *t, struct oracle_case *c)
 {
-    judge(t, c, read_sinusoidal);
+    if (oracle_has(c, "axes_dims"))
+        sincos_axes_judge(t, c);
+    else
+        judge(t, c, read_sinusoidal);
 }
 
 static void judge_timestep(struct oracle_tally *t, struct oracle_case *c)
