@@ -47,6 +47,9 @@ static enum posref_status begin(struct posref_attention *a)
     struct additive *x = posref_job_alloc(a->job, 1, sizeof *x);
     if (!x)
         return POSREF_NO_MEMORY;
+    if (spec->given[POSREF_FIELD_AXES_DIMS])
+        return posref_fail(a->job->err, POSREF_BAD_INPUT, "axes_dims",
+                           "scores of several axes are not computed; add the table to q and k");
     if (spec->given[POSREF_FIELD_PADDING_IDX])
         return posref_fail(a->job->err, POSREF_BAD_INPUT, "padding_idx",
                            "counts positions of one sequence; scores take them as they are");
