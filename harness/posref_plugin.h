@@ -20,7 +20,7 @@
  *   table       | positions [n]                            | cos, sin [n, pairs]
  *               |                                          | or table [n, dim]; table_layout
  *               |                                          |   says of rope (docs/rope.md): cos,
- *               |                                          |   sin [n, 2 pairs], table [n, 2 pairs],
+ *               |                                          |  sin [n, 2 pairs]; table [n, 2 pairs],
  *               |                                          |   [n, pairs, 2] or [n, pairs, 2, 2],
  *               |                                          |   angles [n, pairs] in radians
  *   rotate      | positions [n], x [n, dim]                | y, shape of x

@@ -27,7 +27,8 @@ static void swap_last_rows(const struct sheet *sheet)
 static bool has_form(const struct bend_job *job, const struct posref_tensor *positions,
                      const struct posref_tensor *x)
 {
-    return positions && !job->bend->spec.given[POSREF_FIELD_AXES_DIMS] && !posref_tensors_find(job->in, "mask") &&
+    return positions && !job->bend->spec.given[POSREF_FIELD_AXES_DIMS] &&
+           !posref_tensors_find(job->in, "mask") &&
            (job->op == POSREF_OP_TABLE || (job->op == POSREF_OP_EMBED && x));
 }
 

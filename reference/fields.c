@@ -110,8 +110,9 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                       "and sin are those of +angle in both"),
     [POSREF_FIELD_AXES_DIMS] = LIST("axes_dims", axes_dims, POSREF_TYPE_INTS, 2, POSREF_MAX_DIM,
                                     "channels",
-                                    "channels of each position axis, even, adding up to rotary_dim (of "
-                                    "rope, whose pairing then defaults to interleaved) or dim (of "
+                                    "channels of each position axis, even, adding up to "
+                                    "rotary_dim (of rope, whose pairing then defaults to "
+                                    "interleaved) or dim (of "
                                     "a sinusoidal table)"),
     [POSREF_FIELD_AXES_LADDER] =
         CHOICE("axes_ladder", axes_ladder, ladders, NULL,
@@ -326,9 +327,11 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                              2147483648.0, "tokens", NULL,
                                              "o of temperature=llama_cpp; default: 0"),
     [POSREF_FIELD_ALIGN] = CHOICE("align", align, alibi_aligns, "bottom_right",
-                                  "bottom_right: distances are those of the positions: with queries "
-                                  "at n_k - n_q + i, |i + n_k - n_q - j| as in flash-attention and "
-                                  "TransformerEngine; top_left: the first query stands on the first "
+                                  "bottom_right: distances are those of the positions: with "
+                                  "queries at n_k - n_q + i, |i + n_k - n_q - j| as in "
+                                  "flash-attention "
+                                  "and TransformerEngine; top_left: the first query "
+                                  "stands on the first "
                                   "key whatever its position, |i - j|"),
     [POSREF_FIELD_SLOPES] = CHOICE("slopes", slopes, slopes, "published",
                                    "published: powers of two of the next lower power of two of "

@@ -9,8 +9,8 @@ static const struct posref_input_def inputs[] = {
     {"positions", "positions of tokens, [n] or [n_axes, n]", true},
     {"q_positions", "positions of queries; default: positions", true},
     {"k_positions", "positions of keys; default: positions", true},
-    {"mask", "one value a token: 1, or 0 for padding; of scores and attention [n_q, n_k]: 1 where the "
-             "key is seen, else 0", false},
+    {"mask", "one value a token: 1, or 0 for padding; of scores and attention [n_q, n_k]: 1 where "
+             "the key is seen, else 0", false},
     {"x", "what is rotated, or what the table is added to", false},
     {"weights", "the learned table of the scheme", false},
     {"logits", "scaled scores before the bias, for weights", false},

@@ -370,8 +370,9 @@ void posref_spec_init(struct posref_spec *spec);
 POSREF_MUST_USE enum posref_status posref_spec_complete(struct posref_spec *spec,
                                                         struct posref_error *err);
 
-/* Fills what a completed spec leaves to the positions: seq_len, where the scaling takes it and it is
- * not given, is the largest position of `in` + 1 (rounded), at least 1. POSREF_BAD_INPUT (seq_len)
+/* Fills what a completed spec leaves to the positions: seq_len, where the scaling takes it and it
+ * is not given, is the largest position of `in` + 1 (rounded), at least 1. POSREF_BAD_INPUT
+ * (seq_len)
  * without positions. posref_eval does this by itself; posref_prepare needs it done, and whoever
  * shows or stores the spec wants it done. */
 struct posref_tensors;

@@ -12,7 +12,8 @@
  * base^(-2i/dim) with one sine more than cosines (Marian concat; interleaved, the usual truncation
  * of 0, 2, 4, ...). With padding_idx positions are counted from a mask and padding is zero.
  *
- * With axes_dims each position axis has a block of channels, the table of its width: wave_axes.h. */
+ * With axes_dims each position axis has a block of channels, the table of its width (wave_axes.h).
+ */
 #include "attention.h"
 #include "judge_impl.h"
 #include "wave_axes.h"

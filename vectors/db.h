@@ -12,7 +12,8 @@
 
 struct posref_db {
     sqlite3 *sqlite;
-    sqlite3_stmt *tensors, *document[2], *one, *retired, *page; /* prepared on first use; [answers] */
+    /* Prepared on first use; document[answers]. */
+    sqlite3_stmt *tensors, *document[2], *one, *retired, *page;
     char tail[64];                          /* of its path, for messages */
 };
 

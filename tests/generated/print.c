@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* print-generated spec|schemes|faults|ops: the JSON Schema of a spec, the answer of GET /v1/schemes
- * or GET /v1/faults, or the names of ops one a line, from which `make generated` makes the committed files. */
+ * or GET /v1/faults, or the names of ops one a line, from which `make generated` makes the
+ * committed files. */
 #include "server/route.h"
 
 #include <string.h>

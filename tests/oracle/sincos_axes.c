@@ -235,8 +235,9 @@ static bool read_spec(struct sincos *s)
     s->half = oracle_is(c, "exponent", "half_minus_one");
     s->interleaved = oracle_is(c, "order", "interleaved");
     s->flipped = oracle_is(c, "order", "flipped");
-    s->unit = oracle_is(c, "angle_unit", "turn") ? 1 : oracle_is(c, "angle_unit", "quarter_turn") ? 2
-                                                                                                 : 0;
+    s->unit = oracle_is(c, "angle_unit", "turn") ? 1 : 0;
+    if (oracle_is(c, "angle_unit", "quarter_turn"))
+        s->unit = 2;
     if (c->error[0])
         return false;
     if ((!s->interleaved && !s->flipped && !oracle_is(c, "order", "concat")) ||

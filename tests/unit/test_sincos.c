@@ -295,8 +295,10 @@ START_TEST(kernels_are_judged)
             struct posref_tensors actual = e.out;
             actual.item[0].dtype = POSREF_F32;
             actual.item[0].data = made;
-            ck_assert(posref_judge(&j, &e.spec, POSREF_OP_TABLE, &e.in, &e.out, &actual, POSREF_F32,
-                                   posref_grade_default(POSREF_F32), &e.arena, &e.err) == POSREF_OK);
+            enum posref_status judged =
+                posref_judge(&j, &e.spec, POSREF_OP_TABLE, &e.in, &e.out, &actual, POSREF_F32,
+                             posref_grade_default(POSREF_F32), &e.arena, &e.err);
+            ck_assert(judged == POSREF_OK);
             ck_assert_msg(j.pass == (wrong == 0), "%s, kernel %d: %.3g limits", specs[detr], wrong,
                           j.error_limits);
             ck_assert_int_ge(j.n_compared, N * 32); /* pairs */
