@@ -14,19 +14,19 @@ static const char *type_name(enum posref_dtype dtype)
     return names[dtype];
 }
 
-void exec_outputs_text(struct posref_buffer *out, const struct posref_tensors *set)
+void exec_outputs_text(struct posref_buffer *text, const struct posref_tensors *out)
 {
-    posref_buffer_text(out, "[");
-    for (int i = 0; i < set->n; i++) {
-        const struct posref_tensor *tensor = &set->item[i];
-        posref_buffer_printf(out, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
+    posref_buffer_text(text, "[");
+    for (int i = 0; i < out->n; i++) {
+        const struct posref_tensor *tensor = &out->item[i];
+        posref_buffer_printf(text, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
                              i ? ", " : "", tensor->name, type_name(tensor->dtype));
         for (int axis = 0; axis < tensor->rank; axis++)
-            posref_buffer_printf(out, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
-        posref_buffer_text(out, "]}");
+            posref_buffer_printf(text, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
+        posref_buffer_text(text, "]}");
     }
-    posref_buffer_text(out, "]");
-    posref_buffer_add(out, "", 1);
+    posref_buffer_text(text, "]");
+    posref_buffer_add(text, "", 1);
 }
 
 static void say(char *why, size_t why_size_bytes, const char *text)

@@ -93,7 +93,7 @@ enum posref_status posref_identify(struct posref_identity *out, const struct pos
                                    struct posref_error *err)
 {
     struct posref_probe probe = {.runner = runner, .arena = arena};
-    struct posref_identity other;
+    struct posref_identity other = {0};
     const bool told = asked->given[POSREF_FIELD_SCHEME];
     bool measured = false;
     for (int scheme = 0; scheme < POSREF_N_SCHEMES; scheme++) {

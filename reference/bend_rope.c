@@ -39,7 +39,7 @@ static double given_at(const struct posref_spec *spec, const double *p, int64_t 
 static enum posref_status table(struct bend_job *job, const struct bend_ladder *l,
                                 const struct posref_tensor *positions)
 {
-    double *c, *s, *limit[2], *scale[2];
+    double *c = NULL, *s = NULL, *limit[2], *scale[2];
     const double *p = positions->data;
     const int64_t shape[] = {positions->shape[positions->rank - 1], l->n};
     enum posref_status status = posref_bend_output(&c, &limit[0], &scale[0], job, "cos", 2, shape);

@@ -174,6 +174,9 @@ static enum posref_status select_cases(struct expansion *to, const json_t *file,
         for (size_t c = 0; c < to->n; c++) {
             if (fnmatch(text, to->item[c].id, 0) != 0)
                 continue;
+            if (to->item[c].suite > suite + 1) /* is not there when only the next suite is made */
+                return posref_fail(to->err, POSREF_BAD_INPUT, to->item[c].id,
+                                   "is selected, but the next suite does not hold it");
             if (to->item[c].suite > suite)
                 to->item[c].suite = suite;
             any = true;

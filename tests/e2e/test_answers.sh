@@ -9,9 +9,9 @@ succeeds generate --suite smoke -o "$db"
 export POSREF_DB=$db PYTHONDONTWRITEBYTECODE=1
 cd "$work" || exit 1
 
-succeeds export -o prompts scheme=rope op=rotate scaling=none pairing=half --dtype f32,bf16 \
+succeeds export -o prompts id=rope/half/none/ op=rotate --dtype f32,bf16 \
     --suite smoke
-n=$("$POSREF" list --suite smoke scheme=rope op=rotate scaling=none pairing=half | wc -l)
+n=$("$POSREF" list --suite smoke id=rope/half/none/ op=rotate | wc -l)
 same "$(find prompts -name '*.safetensors' | wc -l)" $((2 * n)) 'prompts'
 same "$(cut -d' ' -f1 out)" $((2 * n)) 'the count that is printed'
 
@@ -51,7 +51,7 @@ for folder, _, names in os.walk('prompts'):
             out.write(struct.pack('<Q', len(text)) + text + data)
 END
 judge() {
-    run test --answers answers --suite smoke scheme=rope op=rotate scaling=none pairing=half \
+    run test --answers answers --suite smoke id=rope/half/none/ op=rotate \
         --dtype f32,bf16 --report json:j --report text "$@"
 }
 python3 device.py 1

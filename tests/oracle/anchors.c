@@ -32,7 +32,9 @@ struct anchor {
 #define ALIBI(heads)                                                                              \
     "scheme=alibi num_heads=" heads " alibi_bias_max=8 form=distance align=bottom_right "         \
     "slopes=published"
-#define VASWANI "scheme=sinusoidal dim=8 base=10000 order=interleaved exponent=d"
+#define VASWANI                                                                                   \
+    "scheme=sinusoidal dim=8 base=10000 order=interleaved exponent=d offset=0 min_timescale=1 "   \
+    "table_scale=1 x_scale=one"
 
 static const struct anchor anchors[] = {
     {LLAMA31, "inv_freq 64", 0, 28, 0.003211445994752591},

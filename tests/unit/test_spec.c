@@ -52,6 +52,7 @@ START_TEST(defaults_of_rope)
     ck_assert_int_eq(spec.scaling, POSREF_SCALING_NONE);
     for (int field = 0; field < POSREF_N_FIELDS; field++) {
         if (field == POSREF_FIELD_PARTIAL_ROTARY_FACTOR || /* for partial=proportional alone */
+            field == POSREF_FIELD_TABLE_LAYOUT || field == POSREF_FIELD_ATTENTION_KIND ||
             (field >= POSREF_FIELD_AXES_DIMS && field <= POSREF_FIELD_MROPE_ORDER) ||
             (field >= POSREF_FIELD_CAUSAL && field <= POSREF_FIELD_TEMPERATURE_OFFSET))
             continue; /* optional */

@@ -16,7 +16,7 @@ static const char *const specs[] = {
     "low_freq_factor=1 high_freq_factor=4",
     "scheme=sinusoidal dim=512 base=10000 order=concat exponent=half_minus_one offset=0 "
     "min_timescale=1 table_scale=1 x_scale=one",
-    "scheme=alibi num_heads=12 alibi_bias_max=8 form=symmetric",
+    "scheme=alibi num_heads=12 alibi_bias_max=8 form=symmetric align=bottom_right slopes=published",
 };
 #define N_SPECS (sizeof specs / sizeof *specs)
 
