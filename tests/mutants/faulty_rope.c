@@ -65,7 +65,8 @@ static void yarn(struct rope *r)
     const int width = 2 * r->pairs, swap = faulty_with(c, "betas_exchanged");
     double ends[2], factor = factor_of(r);
     for (int end = 0; end < 2; end++) {
-        double beta = faulty_number(c, end == swap ? "beta_fast" : "beta_slow", 1);
+        const int fast = end == swap;
+        double beta = faulty_number(c, fast ? "beta_fast" : "beta_slow", fast ? 32 : 1);
         ends[end] = width * log(length_of(r) / (TAU * beta)) / (2 * log(r->base));
     }
     int whole = !faulty_is(c, "truncate", "false");
