@@ -48,7 +48,7 @@ for change in "UPDATE attribute SET value = 'inverse' WHERE key = 'direction' AN
         FROM tensor LIMIT 1" \
     "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage =
         (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_tensor_1')
-        WHERE name = 'sqlite_autoindex_document_1'"; do
+        WHERE name = 'sqlite_autoindex_vector_1'"; do
     cp "$core" "$work/flipped.db"
     sqlite3 "$work/flipped.db" "$change"
     run verify --db "$work/flipped.db"
