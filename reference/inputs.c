@@ -47,8 +47,8 @@ const char *posref_input_shape_text(enum posref_scheme scheme, const char *name)
     const struct posref_input_use *use = posref_scheme_def((int)scheme)->inputs;
     while (use->name && strcmp(use->name, name) != 0)
         use++;
-    if (!use->name && posref_scheme_def(scheme)->attention &&
-        posref_attention_reads(posref_scheme_def(scheme)->attention, name))
+    if (!use->name && posref_scheme_def((int)scheme)->attention &&
+        posref_attention_reads(posref_scheme_def((int)scheme)->attention, name))
         return ""; /* [n] or [n, heads, dim]: vectors/request_shape.c */
     return use->name ? use->shape : NULL;
 }
