@@ -91,7 +91,7 @@ bool posref_learned_entry(struct posref_learned_entry *out, const struct posref_
 {
     const bool resampled = spec->beyond == POSREF_BEYOND_INTERPOLATE;
     if (spec->beyond == POSREF_BEYOND_TRUNCATE)
-        row = fmin(fmax(row, 0), (double)(n_rows - 1));
+        row = row < 0 ? 0 : row > (double)(n_rows - 1) ? (double)(n_rows - 1) : row;
     const int64_t end = resampled ? spec->prefix_rows + product(&spec->target_grid) : n_rows;
     if (!(row >= 0 && row < (double)end))
         return false;

@@ -82,7 +82,7 @@ static double distance_of(const struct posref_attention *a, int64_t i, int64_t j
     const struct posref_spec *spec = a->job->spec;
     double d = a->q_positions.value[i] - a->k_positions.value[j];
     if (spec->given[POSREF_FIELD_CLAMP_LEN])
-        d = fmin(fmax(d, -spec->clamp_len), spec->clamp_len);
+        d = d < -spec->clamp_len ? -spec->clamp_len : d > spec->clamp_len ? spec->clamp_len : d;
     return d;
 }
 
