@@ -37,6 +37,18 @@ POSREF_MUST_USE enum posref_status posref_tally_read(struct posref_tally *out, c
                                                      size_t size_bytes, struct posref_error *err);
 void posref_tally_clear(struct posref_tally *tally);
 
+/* The number of the line's group, or -1. */
+int posref_tally_group(const struct posref_tally *tally, const json_t *line);
+
+/* What a cell says: nothing was there, all was declined, all that was not passed, or not all. */
+enum posref_cell_state { POSREF_CELL_EMPTY, POSREF_CELL_DECLINED, POSREF_CELL_PASSED,
+                         POSREF_CELL_FAILED };
+/* The state, and for the last two "566 float32" or "3 of 566"; else "". */
+enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *cell);
+
+/* Appends one explanation as a sentence of plain text; false: a runner-up, which is no claim. */
+bool posref_claim_text(struct posref_buffer *out, const json_t *claim);
+
 /* Calls visit for every vector's line, in order. */
 void posref_tally_each(const struct posref_tally *tally,
                        void (*visit)(void *ctx, const json_t *line), void *ctx);

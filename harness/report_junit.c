@@ -4,6 +4,8 @@
 #include "report.h"
 #include "report_fields.h"
 
+#include <stdlib.h>
+
 struct suite {
     const struct posref_group *group;
     int dtype;
@@ -63,22 +65,27 @@ static void add_result(struct suite *suite, const json_t *line)
     posref_buffer_printf(out, "</%s>", element);
 }
 
+/* The suites of all groups and dtypes, [n_groups][POSREF_N_FLOATS], filled in one pass. */
+struct suites {
+    const struct posref_tally *tally;
+    struct suite *item;
+};
+
 static void add_case(void *ctx, const json_t *line)
 {
-    struct suite *suite = ctx;
-    const struct posref_group *group = suite->group;
-    if (posref_dtype_find(text_of(line, "dtype")) != suite->dtype ||
-        strcmp(text_of(line, "scheme"), group->scheme) != 0 ||
-        strcmp(text_of(line, "op"), group->op) != 0 ||
-        strcmp(text_of(line, "scaling"), group->scaling) != 0)
-        return;
+    const struct suites *suites = ctx;
+    int group = posref_tally_group(suites->tally, line);
+    int dtype = posref_dtype_find(text_of(line, "dtype"));
+    if (group < 0 || dtype < 0 || dtype >= POSREF_N_FLOATS)
+        return; /* the tally would have refused it */
+    struct suite *suite = &suites->item[group * POSREF_N_FLOATS + dtype];
     double seconds = number_of(line, "ns") * 1e-9;
     suite->n++;
     suite->seconds += seconds;
     posref_buffer_text(&suite->cases, "    <testcase name=\"");
     posref_report_xml(&suite->cases, text_of(line, "id"));
     posref_buffer_printf(&suite->cases, "\" classname=\"posref.%s.%s.%s\" time=\"%.9f\">",
-                         group->scheme, group->op, text_of(line, "dtype"), seconds);
+                         suite->group->scheme, suite->group->op, text_of(line, "dtype"), seconds);
     add_result(suite, line);
     posref_buffer_text(&suite->cases, "</testcase>\n");
 }
@@ -109,18 +116,25 @@ static void add_suite(struct posref_buffer *out, struct suite *suite, int id)
 
 void posref_report_junit(struct posref_buffer *out, const struct posref_tally *tally)
 {
+    const int n = tally->n_groups * POSREF_N_FLOATS;
+    struct suites suites = {tally, calloc(n ? (size_t)n : 1, sizeof *suites.item)};
     int id = 0;
+    if (!suites.item) {
+        out->failed = true;
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        suites.item[k] = (struct suite){.group = &tally->group[k / POSREF_N_FLOATS],
+                                        .dtype = k % POSREF_N_FLOATS, .tally = tally};
+        posref_buffer_init(&suites.item[k].cases, (size_t)1 << 30);
+    }
+    posref_tally_each(tally, add_case, &suites);
     posref_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for (int k = 0; k < tally->n_groups; k++) {
-        for (int d = 0; d < POSREF_N_FLOATS; d++) {
-            struct suite suite = {.group = &tally->group[k], .dtype = d, .tally = tally};
-            if (tally->group[k].cell[d].n == 0)
-                continue;
-            posref_buffer_init(&suite.cases, (size_t)1 << 30);
-            posref_tally_each(tally, add_case, &suite);
-            add_suite(out, &suite, id++);
-            posref_buffer_clear(&suite.cases);
-        }
+    for (int k = 0; k < n; k++) {
+        if (suites.item[k].n > 0)
+            add_suite(out, &suites.item[k], id++);
+        posref_buffer_clear(&suites.item[k].cases);
     }
     posref_buffer_text(out, "</testsuites>\n");
+    free(suites.item);
 }

@@ -57,6 +57,35 @@ void posref_line_curl(struct posref_buffer *out, const json_t *line)
     posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%s", text_of(line, "id"));
 }
 
+enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *cell)
+{
+    int64_t tried = cell->n - cell->verdict[POSREF_VERDICT_UNSUPPORTED];
+    int64_t passed = cell->verdict[POSREF_VERDICT_PASS];
+    out[0] = '\0';
+    if (tried == 0)
+        return cell->n == 0 ? POSREF_CELL_EMPTY : POSREF_CELL_DECLINED;
+    if (passed == tried)
+        snprintf(out, 32, "%lld %s", (long long)passed, posref_grade_name(cell->grade));
+    else
+        snprintf(out, 32, "%lld of %lld", (long long)passed, (long long)tried);
+    return passed == tried ? POSREF_CELL_PASSED : POSREF_CELL_FAILED;
+}
+
+bool posref_claim_text(struct posref_buffer *out, const json_t *claim)
+{
+    const json_t *alike = json_object_get(claim, "not_told_from");
+    if (!json_is_true(json_object_get(claim, "covers")))
+        return false;
+    posref_buffer_printf(out, "%s (explains %lld of %lld failing vectors). %s",
+                         text_of(claim, "summary"), (long long)integer_of(claim, "vectors"),
+                         (long long)integer_of(claim, "failing"), text_of(claim, "advice"));
+    for (size_t j = 0; j < json_array_size(alike); j++)
+        posref_buffer_printf(out, "%s%s", j ? "; " : ". Not told from: ",
+                             text_of(json_array_get(alike, j), "formula"));
+    posref_buffer_text(out, ".");
+    return true;
+}
+
 void posref_report_xml(struct posref_buffer *out, const char *text)
 {
     for (; *text; text++) {

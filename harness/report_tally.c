@@ -3,30 +3,29 @@
 #include "report.h"
 #include "report_fields.h"
 
-static int find_verdict(const char *name)
+int posref_tally_group(const struct posref_tally *tally, const json_t *line)
 {
-    for (int v = 0; v < POSREF_N_VERDICTS; v++)
-        if (strcmp(posref_verdict_name((enum posref_verdict)v), name) == 0)
-            return v;
+    for (int k = 0; k < tally->n_groups; k++) {
+        const struct posref_group *group = &tally->group[k];
+        if (strcmp(group->scheme, text_of(line, "scheme")) == 0 &&
+            strcmp(group->op, text_of(line, "op")) == 0 &&
+            strcmp(group->scaling, text_of(line, "scaling")) == 0)
+            return k;
+    }
     return -1;
 }
 
 static struct posref_group *find_group(struct posref_tally *tally, const json_t *line)
 {
-    const char *scheme = text_of(line, "scheme"), *op = text_of(line, "op");
-    const char *scaling = text_of(line, "scaling");
-    for (int k = 0; k < tally->n_groups; k++) {
-        struct posref_group *group = &tally->group[k];
-        if (strcmp(group->scheme, scheme) == 0 && strcmp(group->op, op) == 0 &&
-            strcmp(group->scaling, scaling) == 0)
-            return group;
-    }
+    int known = posref_tally_group(tally, line);
+    if (known >= 0)
+        return &tally->group[known];
     if (tally->n_groups == POSREF_MAX_GROUPS)
         return NULL;
     struct posref_group *group = &tally->group[tally->n_groups++];
-    snprintf(group->scheme, sizeof group->scheme, "%s", scheme);
-    snprintf(group->op, sizeof group->op, "%s", op);
-    snprintf(group->scaling, sizeof group->scaling, "%s", scaling);
+    snprintf(group->scheme, sizeof group->scheme, "%s", text_of(line, "scheme"));
+    snprintf(group->op, sizeof group->op, "%s", text_of(line, "op"));
+    snprintf(group->scaling, sizeof group->scaling, "%s", text_of(line, "scaling"));
     return group;
 }
 
@@ -43,7 +42,7 @@ static double error_of(const json_t *line)
 static void visit_vector(struct posref_tally *tally, const json_t *line)
 {
     struct posref_group *group = find_group(tally, line);
-    int verdict = find_verdict(text_of(line, "verdict"));
+    int verdict = posref_verdict_find(text_of(line, "verdict"));
     int dtype = posref_dtype_find(text_of(line, "dtype"));
     if (!group || verdict < 0 || dtype < 0 || dtype >= POSREF_N_FLOATS) {
         tally->failed = true;

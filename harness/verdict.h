@@ -11,6 +11,8 @@ enum posref_verdict { POSREF_VERDICT_PASS, POSREF_VERDICT_FAIL, POSREF_VERDICT_N
 
 /* "pass", "fail", "bad-read", ... */
 const char *posref_verdict_name(enum posref_verdict verdict);
+/* The verdict called `name`, or -1. */
+int posref_verdict_find(const char *name);
 
 /* Neither passed nor declined: a run with one of these does not conform. */
 static inline int posref_verdict_is_failure(enum posref_verdict verdict)
