@@ -72,11 +72,8 @@ static bool read_line(struct entry *out, bool *blank, char *line)
     *blank = n == 0;
     if (n != 3)
         return *blank;
-    int dtype = posref_dtype_find(word[1]), verdict = 0;
-    while (verdict < POSREF_N_VERDICTS &&
-           strcmp(posref_verdict_name((enum posref_verdict)verdict), word[2]) != 0)
-        verdict++;
-    if (dtype < 0 || dtype >= POSREF_N_FLOATS || verdict == POSREF_N_VERDICTS ||
+    int dtype = posref_dtype_find(word[1]), verdict = posref_verdict_find(word[2]);
+    if (dtype < 0 || dtype >= POSREF_N_FLOATS || verdict < 0 ||
         !posref_verdict_is_failure((enum posref_verdict)verdict))
         return false;
     *out = (struct entry){word[0], (enum posref_dtype)dtype, (enum posref_verdict)verdict};

@@ -84,11 +84,8 @@ static void count_line(struct merging *m, const json_t *line)
 {
     struct posref_stream_counts *counts = &m->counts;
     const char *verdict = text_of(line, "verdict"), *grade = text_of(line, "grade");
-    int v = 0, g = *grade ? posref_grade_find(grade) : -1;
-    while (v < POSREF_N_VERDICTS &&
-           strcmp(posref_verdict_name((enum posref_verdict)v), verdict) != 0)
-        v++;
-    if (v == POSREF_N_VERDICTS || (*grade && g < 0)) {
+    int v = posref_verdict_find(verdict), g = *grade ? posref_grade_find(grade) : -1;
+    if (v < 0 || (*grade && g < 0)) {
         fail(m, "holds an unknown verdict or grade");
         return;
     }
@@ -161,10 +158,9 @@ static void read_footer(struct merging *m, const json_t *line)
     m->n_unexplained += integer_of(line, "unexplained");
     m->printed_bytes += integer_of(line, "printed_bytes");
     m->n_workers += (unsigned)integer_of(line, "workers");
-    for (int v = 0; v < POSREF_N_VERDICTS; v++)
-        if (v != POSREF_VERDICT_PASS &&
-            strcmp(posref_verdict_name((enum posref_verdict)v), text_of(line, "close")) == 0)
-            m->close_verdict = (enum posref_verdict)v;
+    int close = posref_verdict_find(text_of(line, "close"));
+    if (close > POSREF_VERDICT_PASS)
+        m->close_verdict = (enum posref_verdict)close;
     json_decref(m->own_header);
     m->own_header = NULL;
 }

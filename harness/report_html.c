@@ -109,19 +109,17 @@ static void add_table(struct posref_buffer *out, const struct posref_tally *tall
         posref_buffer_printf(out, "<tr><td>%s</td><td>%s</td><td>%s</td>", group->scheme,
                              group->op, group->scaling);
         for (int d = 0; d < POSREF_N_FLOATS; d++) {
-            const struct posref_cell *cell = &group->cell[d];
-            int64_t tried = cell->n - cell->verdict[POSREF_VERDICT_UNSUPPORTED];
-            int64_t passed = cell->verdict[POSREF_VERDICT_PASS];
-            if (cell->n == 0)
-                posref_buffer_text(out, "<td></td>");
-            else if (tried == 0)
-                posref_buffer_text(out, "<td>declined</td>");
-            else if (passed == tried)
-                posref_buffer_printf(out, "<td class=\"good\">%lld %s</td>", (long long)passed,
-                                     posref_grade_name(cell->grade));
-            else
-                posref_buffer_printf(out, "<td class=\"bad\">%lld of %lld</td>",
-                                     (long long)passed, (long long)tried);
+            char text[32];
+            switch (posref_cell_look(text, &group->cell[d])) {
+            case POSREF_CELL_EMPTY: posref_buffer_text(out, "<td></td>"); break;
+            case POSREF_CELL_DECLINED: posref_buffer_text(out, "<td>declined</td>"); break;
+            case POSREF_CELL_PASSED:
+                posref_buffer_printf(out, "<td class=\"good\">%s</td>", text);
+                break;
+            case POSREF_CELL_FAILED:
+                posref_buffer_printf(out, "<td class=\"bad\">%s</td>", text);
+                break;
+            }
         }
         posref_buffer_text(out, "</tr>\n");
     }
@@ -138,21 +136,14 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
         return;
     posref_buffer_text(out, "<h2>Why</h2>\n<ul>\n");
     for (size_t k = 0; k < n; k++) {
-        const json_t *claim = json_array_get(list, k);
-        const json_t *alike = json_object_get(claim, "not_told_from");
-        if (!json_is_true(json_object_get(claim, "covers")))
-            continue;
-        posref_buffer_text(out, "<li>");
-        posref_report_xml(out, text_of(claim, "summary"));
-        posref_buffer_printf(out, " (explains %lld of %lld failing vectors). ",
-                             (long long)integer_of(claim, "vectors"),
-                             (long long)integer_of(claim, "failing"));
-        posref_report_xml(out, text_of(claim, "advice"));
-        for (size_t j = 0; j < json_array_size(alike); j++) {
-            posref_buffer_text(out, j ? "; " : ". Not told from: ");
-            posref_report_xml(out, text_of(json_array_get(alike, j), "formula"));
+        struct posref_buffer text;
+        posref_buffer_init(&text, 1 << 16);
+        if (posref_claim_text(&text, json_array_get(list, k)) && !text.failed) {
+            posref_buffer_text(out, "<li>");
+            posref_report_xml(out, text.data);
+            posref_buffer_text(out, "</li>\n");
         }
-        posref_buffer_text(out, ".</li>\n");
+        posref_buffer_clear(&text);
     }
     if (open > 0)
         posref_buffer_printf(out, "<li>%lld failing vectors show no known fault.</li>\n",

@@ -22,17 +22,13 @@ static void add_code(struct posref_buffer *out, const char *text)
 
 static void add_counts(struct posref_buffer *out, const struct posref_cell *cell)
 {
-    int64_t tried = cell->n - cell->verdict[POSREF_VERDICT_UNSUPPORTED];
-    int64_t passed = cell->verdict[POSREF_VERDICT_PASS];
-    if (cell->n == 0)
-        posref_buffer_text(out, " |");
-    else if (tried == 0)
-        posref_buffer_text(out, " declined |");
-    else if (passed == tried)
-        posref_buffer_printf(out, " %lld %s |", (long long)passed,
-                             posref_grade_name(cell->grade));
-    else
-        posref_buffer_printf(out, " **%lld of %lld** |", (long long)passed, (long long)tried);
+    char text[32];
+    switch (posref_cell_look(text, cell)) {
+    case POSREF_CELL_EMPTY: posref_buffer_text(out, " |"); break;
+    case POSREF_CELL_DECLINED: posref_buffer_text(out, " declined |"); break;
+    case POSREF_CELL_PASSED: posref_buffer_printf(out, " %s |", text); break;
+    case POSREF_CELL_FAILED: posref_buffer_printf(out, " **%s** |", text); break;
+    }
 }
 
 static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
@@ -58,21 +54,14 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
         return;
     posref_buffer_text(out, "\n### Why\n\n");
     for (size_t k = 0; k < n && k < 10; k++) {
-        const json_t *claim = json_array_get(list, k);
-        const json_t *alike = json_object_get(claim, "not_told_from");
-        if (!json_is_true(json_object_get(claim, "covers")))
-            continue;
-        posref_buffer_text(out, "- ");
-        add_escaped(out, text_of(claim, "summary"));
-        posref_buffer_printf(out, " (explains %lld of %lld failing vectors). ",
-                             (long long)integer_of(claim, "vectors"),
-                             (long long)integer_of(claim, "failing"));
-        add_escaped(out, text_of(claim, "advice"));
-        for (size_t j = 0; j < json_array_size(alike); j++) {
-            posref_buffer_text(out, j ? "; " : ". Not told from: ");
-            add_escaped(out, text_of(json_array_get(alike, j), "formula"));
+        struct posref_buffer text;
+        posref_buffer_init(&text, 1 << 16);
+        if (posref_claim_text(&text, json_array_get(list, k)) && !text.failed) {
+            posref_buffer_text(out, "- ");
+            add_escaped(out, text.data);
+            posref_buffer_text(out, "\n");
         }
-        posref_buffer_text(out, ".\n");
+        posref_buffer_clear(&text);
     }
     if (open > 0)
         posref_buffer_printf(out, "- %lld failing vectors show no known fault.\n",

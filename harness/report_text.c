@@ -33,21 +33,6 @@ static void add_head(struct posref_buffer *out, const json_t *header)
     posref_buffer_text(out, "\n\n");
 }
 
-/* "566 float32", "3 of 566", "-": what passed, and the worst grade where all of it did. */
-static void cell_text(char out[32], const struct posref_cell *cell)
-{
-    int64_t declined = cell->verdict[POSREF_VERDICT_UNSUPPORTED];
-    int64_t passed = cell->verdict[POSREF_VERDICT_PASS], tried = cell->n - declined;
-    if (cell->n == 0)
-        out[0] = '\0';
-    else if (tried == 0)
-        snprintf(out, 32, "-");
-    else if (passed == tried)
-        snprintf(out, 32, "%" PRId64 " %s", passed, posref_grade_name(cell->grade));
-    else
-        snprintf(out, 32, "%" PRId64 " of %" PRId64, passed, tried);
-}
-
 /* Without the padding of the last column. */
 static void end_line(struct posref_buffer *out)
 {
@@ -72,7 +57,8 @@ static void add_groups(struct posref_buffer *out, const struct posref_tally *tal
         const struct posref_group *group = &tally->group[k];
         posref_buffer_printf(out, "%-11s %-11s %-9s", group->scheme, group->op, group->scaling);
         for (int d = 0; d < POSREF_N_FLOATS; d++) {
-            cell_text(cell, &group->cell[d]);
+            if (posref_cell_look(cell, &group->cell[d]) == POSREF_CELL_DECLINED)
+                snprintf(cell, sizeof cell, "-");
             if (used[d])
                 posref_buffer_printf(out, "%-16s", cell);
         }
