@@ -6,10 +6,8 @@
 #include "exec_program.h"
 #include "posref_plugin.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_PATH_BYTES 8192
@@ -19,21 +17,6 @@ void posref_answers_path(struct posref_buffer *out, const char *dir, const char 
 {
     posref_buffer_printf(out, "%s/%s.%s.safetensors", dir, id, posref_dtype_name(dtype));
     posref_buffer_add(out, "", 1);
-}
-
-static enum posref_status make_directories(char *path, struct posref_error *err)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        bool good = mkdir(path, 0777) == 0 || errno == EEXIST;
-        int code = errno;
-        if (!good)
-            (void)posref_fail(err, POSREF_IO, path, "%s", strerrordesc_np(code));
-        *slash = '/';
-        if (!good)
-            return POSREF_IO;
-    }
-    return POSREF_OK;
 }
 
 enum posref_status posref_answers_prompt(const char *dir, const char *id, enum posref_dtype dtype,
@@ -52,7 +35,7 @@ enum posref_status posref_answers_prompt(const char *dir, const char *id, enum p
     if (path.failed || outputs.failed)
         status = posref_fail(err, POSREF_NO_MEMORY, "", "no memory, or too long a path");
     if (status == POSREF_OK)
-        status = make_directories(path.data, err);
+        status = posref_directories_make(path.data, err);
     if (status == POSREF_OK)
         status = posref_safetensors_save(path.data, &trial->in, metadata, err);
     posref_buffer_clear(&path);

@@ -42,16 +42,11 @@ static int compare(const void *a, const void *b)
 static enum posref_status read_text(struct posref_buffer *out, const char *path,
                                     struct posref_error *err)
 {
-    char chunk[1 << 14];
-    size_t n;
     FILE *file = fopen(path, "rbe");
     if (!file)
         return posref_fail(err, POSREF_BAD_INPUT, path, "%s",
                            errno == ENOENT ? "no such file" : "cannot be opened");
-    posref_buffer_text(out, "");
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        posref_buffer_add(out, chunk, n);
-    bool good = !ferror(file);
+    bool good = posref_buffer_read(out, file);
     fclose(file);
     posref_buffer_add(out, "\n", 2); /* a last line without an end, and the NUL */
     if (!good || out->failed)

@@ -30,16 +30,12 @@ struct merge_files {
 static enum posref_status read_file(struct posref_buffer *out, const char *path,
                                     struct posref_error *err)
 {
-    char chunk[1 << 14];
-    size_t n;
     FILE *file = fopen(path, "rbe");
     posref_buffer_init(out, MAX_BYTES);
     posref_buffer_text(out, "");
     if (!file)
         return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be opened");
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        posref_buffer_add(out, chunk, n);
-    bool good = !ferror(file) && !out->failed;
+    bool good = posref_buffer_read(out, file);
     fclose(file);
     return good ? POSREF_OK : posref_fail(err, POSREF_BAD_INPUT, path,
                                           "cannot be read, or is larger than 1 GiB");

@@ -30,27 +30,33 @@ double posref_process_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The parent of a process, from /proc/PID/stat, or 0. */
-static pid_t parent_of(pid_t pid)
+/* Numbers of /proc/PID/stat behind the state: "PARENT GROUP SESSION ..." are its fields 4, 5, 6. */
+enum { STAT_PARENT = 0, STAT_SESSION = 2, STAT_RESIDENT_PAGES = 20, N_STAT = 21 };
+
+/* false: there is no such process. */
+static bool read_stat(long long field[N_STAT], pid_t pid)
 {
-    char path[64], line[512];
+    char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL)
-        return 0;
+        return false;
     size_t got = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[got] = '\0';
-    const char *after_name = strrchr(line, ')'); /* the name may hold anything else */
-    /* ") S PARENT ...": one letter of state between blanks. */
-    if (after_name == NULL || strlen(after_name) < 5)
-        return 0;
-    return (pid_t)strtol(after_name + 4, NULL, 10);
+    char *at = strrchr(line, ')'); /* the name may hold anything else */
+    if (at == NULL || strlen(at) < 5)
+        return false;
+    at += 3; /* ") S ": a letter of state between blanks */
+    for (int k = 0; k < N_STAT; k++)
+        field[k] = strtoll(at, &at, 10); /* at the end: 0 */
+    return true;
 }
 
 /* Present children of this process, at most max. */
 static int list_children(pid_t *out, int max)
 {
+    long long field[N_STAT];
     int n = 0;
     DIR *proc = opendir("/proc");
     if (proc == NULL)
@@ -58,7 +64,7 @@ static int list_children(pid_t *out, int max)
     const struct dirent *entry;
     while (n < max && (entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && parent_of(pid) == getpid())
+        if (pid > 0 && read_stat(field, pid) && field[STAT_PARENT] == getpid())
             out[n++] = pid;
     }
     closedir(proc);
@@ -243,28 +249,15 @@ static bool has_died(struct posref_process *p)
 /* The resident pages of the processes of the worker's session beside itself. */
 static unsigned long long descendants_pages(pid_t worker)
 {
-    char path[300], line[1024];
+    long long field[N_STAT];
     unsigned long long pages = 0;
     const struct dirent *entry;
     DIR *proc = opendir("/proc");
     while (proc && (entry = readdir(proc)) != NULL) {
-        long long field[22] = {0}; /* from "PARENT GROUP SESSION ..." on: the 4th to the 24th */
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-            continue;
-        snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
-        FILE *file = fopen(path, "re");
-        size_t got = file ? fread(line, 1, sizeof line - 1, file) : 0;
-        if (file)
-            fclose(file);
-        line[got] = '\0';
-        const char *after_name = strrchr(line, ')');
-        if (!after_name || strlen(after_name) < 5)
-            continue;
-        char *at = line + (after_name - line) + 3; /* ") S ": a letter of state between blanks */
-        for (int k = 0; k < 21; k++)
-            field[k] = strtoll(at, &at, 10); /* at the end: 0 */
-        if (field[2] == worker && strtol(entry->d_name, NULL, 10) != worker && field[20] > 0)
-            pages += (unsigned long long)field[20];
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && pid != worker && read_stat(field, pid) && field[STAT_SESSION] == worker &&
+            field[STAT_RESIDENT_PAGES] > 0)
+            pages += (unsigned long long)field[STAT_RESIDENT_PAGES];
     }
     if (proc)
         closedir(proc);

@@ -92,3 +92,11 @@ void posref_buffer_json_string(struct posref_buffer *buffer, const char *text)
     }
     posref_buffer_add(buffer, "\"", 1);
 }
+
+bool posref_buffer_read(struct posref_buffer *buffer, FILE *file)
+{
+    char block[1 << 14];
+    for (size_t n; !buffer->failed && (n = fread(block, 1, sizeof block, file)) > 0;)
+        posref_buffer_add(buffer, block, n);
+    return !buffer->failed && !ferror(file);
+}

@@ -26,15 +26,11 @@ static void print_help(void)
 
 static enum posref_status read_pipe(struct posref_buffer *in, struct posref_error *err)
 {
-    char block[65536];
-    for (size_t n; (n = fread(block, 1, sizeof block, stdin)) > 0;) {
-        posref_buffer_add(in, block, n);
-        if (in->failed)
-            return posref_fail(err, POSREF_BAD_INPUT, "-", "more than %zu bytes", MAX_INPUT_BYTES);
-    }
-    if (ferror(stdin))
-        return posref_fail(err, POSREF_IO, "-", "%s", posref_errno_text(errno));
-    return POSREF_OK;
+    if (posref_buffer_read(in, stdin))
+        return POSREF_OK;
+    return in->failed
+               ? posref_fail(err, POSREF_BAD_INPUT, "-", "more than %zu bytes", MAX_INPUT_BYTES)
+               : posref_fail(err, POSREF_IO, "-", "%s", posref_errno_text(errno));
 }
 
 static enum posref_status answer(struct posref_buffer *out, const char *path,

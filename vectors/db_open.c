@@ -3,7 +3,7 @@
 #include "vectors/db.h"
 #include "vectors/embedded.h"
 #include "vectors/sha256.h"
-#include "vectors/stored.h"
+#include "vectors/files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -148,21 +148,6 @@ static bool cache_path(struct posref_buffer *out)
     return !out->failed;
 }
 
-static enum posref_status make_directories(char *path, struct posref_error *err)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int code = mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : errno;
-        if (code)
-            (void)posref_fail(err, POSREF_IO, posref_path_tail(path), "%s",
-                              posref_errno_text(code));
-        *slash = '/';
-        if (code)
-            return POSREF_IO;
-    }
-    return POSREF_OK;
-}
-
 enum posref_status posref_db_open_progress(struct posref_db **out, const char *path,
                                            posref_progress *progress, void *ctx,
                                            struct posref_error *err)
@@ -177,7 +162,7 @@ enum posref_status posref_db_open_progress(struct posref_db **out, const char *p
         status = posref_fail(err, POSREF_BAD_INPUT, "--db",
                              "no database named, and neither XDG_CACHE_HOME nor HOME is set");
     else if (access(cached.data, F_OK) != 0) {
-        status = make_directories(cached.data, err);
+        status = posref_directories_make(cached.data, err);
         if (status == POSREF_OK)
             status = posref_generate(cached.data, "core", 0, progress, ctx, err);
     }

@@ -48,6 +48,8 @@ void posref_buffer_add(struct posref_buffer *buffer, const void *data, size_t si
 void posref_buffer_text(struct posref_buffer *buffer, const char *text);
 void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Appends what is left of the file; false: it cannot be read, or the buffer failed. */
+bool posref_buffer_read(struct posref_buffer *buffer, FILE *file);
 /* Room for size_bytes more; false: failed. */
 bool posref_buffer_reserve(struct posref_buffer *buffer, size_t size_bytes);
 /* posref_number_format's text of x. */

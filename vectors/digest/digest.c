@@ -18,15 +18,10 @@ static int fail(const char *what, const char *why)
 
 static bool read_file(struct posref_buffer *out, const char *path)
 {
-    char chunk[1 << 14];
-    size_t n;
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return false;
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        posref_buffer_add(out, chunk, n);
-    bool ok = !ferror(file) && !out->failed && out->data;
-    fclose(file);
+    bool ok = file && posref_buffer_read(out, file) && out->data;
+    if (file)
+        fclose(file);
     return ok;
 }
 
