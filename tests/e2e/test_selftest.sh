@@ -6,6 +6,8 @@
 db=$work/smoke.db
 succeeds generate --suite smoke -o "$db"
 export POSREF_DB=$db
+# exit() of a sanitized worker looks for leaks by ptrace, which the worker's filter ends.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 run selftest --zoo "$BUILD/mutants"
 same "$status" 0 "selftest: $(grep MISSED "$work/out")"
 n=$(sed -n 's/^\([0-9]*\) of \1 bad plugins.*/\1/p' "$work/out")
