@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluations for tests; see eval_fixture.h. */
 #include "eval_fixture.h"
+#include "tests/unit/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void evaluation_open(struct evaluation *e, const char *spec_text)
@@ -91,10 +91,5 @@ int run_evaluations(const char *name, const TTest *const *tests, size_t n_tests)
     for (size_t k = 0; k < n_tests; k++)
         tcase_add_test(tcase, tests[k]);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

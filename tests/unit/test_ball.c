@@ -3,6 +3,7 @@
  * for more bits, and the stored constants. tests/numerics/check_ball compares random operands with
  * MPFR. */
 #include "reference/ball_impl.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -325,10 +326,5 @@ int main(void)
     tcase_add_test(tcase, rounding);
     tcase_add_test(tcase, deciding);
     tcase_add_test(tcase, constants);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The growable buffer: its maximum holds whatever its capacity, and a failure sticks. */
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 START_TEST(maximum_is_exact)
@@ -46,10 +46,5 @@ int main(void)
     tcase_add_test(tests, maximum_is_exact);
     tcase_add_test(tests, failure_sticks_and_keeps_what_was_there);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

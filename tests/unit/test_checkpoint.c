@@ -2,6 +2,7 @@
 /* GGUF, npy and checkpoints of several files: what is written reads back, and truncation at every
  * byte, lies about offsets, sizes that overflow and missing shards are refused by name. */
 #include "tests/unit/made_model.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -330,10 +331,5 @@ int main(void)
     tcase_add_test(cases, gguf_split);
     tcase_add_test(cases, directories_and_nonsense);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

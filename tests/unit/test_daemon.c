@@ -4,6 +4,7 @@
 #include "server/connections.h"
 #include "server/daemon.h"
 #include "server/listen.h"
+#include "tests/unit/suite.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -280,10 +281,5 @@ int main(void)
     tcase_add_test(tests, a_running_request_is_waited_for_but_not_for_ever);
     tcase_add_test(tests, no_more_connections_than_allowed);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database: generation (digest, threads, atomicity), filters, paging, stored JSON, and files
  * that are no database. */
+#include "tests/unit/suite.h"
 #include "vectors/case.h"
 #include "vectors/db.h"
 #include "vectors/embedded.h"
@@ -360,10 +361,5 @@ int main(void)
     tcase_add_test(tests, damaged_rows);
     tcase_add_test(tests, schema_says_what_the_code_checks);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* Decoding of stored elements: float16 on all patterns, quantised blocks within half a step of
  * what was encoded, 8-bit floats at their corners. */
 #include "tests/unit/made_model.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -110,10 +111,5 @@ int main(void)
     tcase_add_test(cases, eight_bit_floats);
     tcase_add_test(cases, what_cannot_be_decoded_is_said);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The table of inputs and their shapes. */
 #include "reference/reference.h"
 #include "spec_build.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -87,9 +88,5 @@ int main(void)
     tcase_add_test(tests, names);
     tcase_add_test(tests, shapes);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The error model: honest kernels are never accused and get the grade they deserve; the 26 seeded
  * faults are killed where docs/tolerance.md says so. */
 #include "judge_kernels.h"
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -331,10 +332,5 @@ int main(void)
     tcase_add_test(tests, other_specs_fail);
     tcase_add_test(tests, seeded_faults_are_killed);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

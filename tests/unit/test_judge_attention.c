@@ -2,6 +2,7 @@
 /* The error model of scores and attention: honest kernels in float32 and in 16 bits pass, seeded
  * faults fail. */
 #include "reference/judge.h"
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -261,10 +262,5 @@ int main(void)
     tcase_add_test(tests, honest_kernels_pass);
     tcase_add_test(tests, faults_fail);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

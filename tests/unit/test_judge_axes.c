@@ -3,6 +3,7 @@
  * pass in every dtype; exchanged axes, another order of sections, a ladder that goes on over the
  * axes and half pairs of the wrong span fail. */
 #include "reference/judge.h"
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -210,10 +211,5 @@ int main(void)
     tcase_add_test(tests, float32_passes);
     tcase_add_test(tests, faults_fail);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

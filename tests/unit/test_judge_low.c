@@ -2,6 +2,7 @@
 /* The error model where it is easily too narrow or too wide: attention factors and softmax weights
  * in 16 bits, recurrences in double. */
 #include "reference/judge.h"
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -186,10 +187,5 @@ int main(void)
     tcase_add_test(tests, recurrence_in_double_is_exact);
     tcase_add_test(tests, scores_held_in_16_bits);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vectors/models.txt: every preset parses, evaluates, says where each parameter is from and what
  * its pairing is; what a request takes from a preset and what it replaces. */
+#include "tests/unit/suite.h"
 #include "vectors/models.h"
 
 #include <check.h>
@@ -219,10 +220,5 @@ int main(void)
     tcase_add_test(tests, bad_names);
     tcase_add_test(tests, unverified_needs_consent);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

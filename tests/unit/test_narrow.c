@@ -2,6 +2,7 @@
 /* Narrowing and widening on every 16-bit pattern, on the midpoints between neighbours and one ulp
  * of a double to either side, and on float32 against the compiler's own conversion. */
 #include "reference/reference.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -163,10 +164,5 @@ int main(void)
     tcase_add_loop_test(tcase, widening_is_the_formula, 0, 2);
     tcase_add_loop_test(tcase, random_doubles, 0, 3);
     tcase_add_test(tcase, edges);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

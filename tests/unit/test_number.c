@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Canonical numbers: the formatter against strtod and "%.17g", its table against plain big
  * integers, ECMAScript's form, and the parser. POSREF_SEED and POSREF_ROUNDS widen the search. */
+#include "tests/unit/suite.h"
 #include "vectors/number_powers.h"
 #include "vectors/vectors.h"
 
@@ -345,10 +346,5 @@ int main(void)
     tcase_add_test(tests, other_forms);
     tcase_add_test(tests, ignores_the_locale);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

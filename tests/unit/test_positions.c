@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builders of positions: grids in every order and coordinate, and the mixed sequences of M-RoPE,
- * against values worked out by hand or published with the models' code. */
+/* Positions as typed: lists and ranges, grids in every order and coordinate, and the mixed
+ * sequences of M-RoPE, against values worked out by hand or published with the models' code. */
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct posref_heap *heap;
@@ -35,6 +37,26 @@ static void check_rows(const char *text, int n_axes, int n, const double *want)
         ck_assert_msg(((double *)got.data)[i] == want[i], "%s: %d is %.17g, not %.17g", text, i,
                       ((double *)got.data)[i], want[i]);
 }
+
+START_TEST(lists)
+{
+    check_rows("0", 1, 1, (double[]){0});
+    check_rows("0,1,7", 1, 3, (double[]){0, 1, 7});
+    check_rows("7,1,7,-3", 1, 4, (double[]){7, 1, 7, -3});
+    check_rows("0..3", 1, 4, (double[]){0, 1, 2, 3});
+    check_rows("-2..1", 1, 4, (double[]){-2, -1, 0, 1});
+    check_rows("5..5", 1, 1, (double[]){5});
+    check_rows("0..60/20", 1, 4, (double[]){0, 20, 40, 60});
+    check_rows("0..7/3,100", 1, 4, (double[]){0, 3, 6, 100});
+    check_rows("0.5,1.25,1e3", 1, 3, (double[]){0.5, 1.25, 1000});
+    check_rows("0..1/0.25", 1, 5, (double[]){0, 0.25, 0.5, 0.75, 1});
+    check_rows("1:2:3,4:5:6", 3, 2, (double[]){1, 4, 2, 5, 3, 6});
+    check_rows("1:2", 2, 1, (double[]){1, 2});
+    check_rows("grid:2:3", 2, 6, (double[]){0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2});
+    check_rows("grid:2:1:2", 3, 4, (double[]){0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1});
+    check_rows("2147483647", 1, 1, (double[]){2147483647});
+}
+END_TEST
 
 START_TEST(coordinates)
 {
@@ -128,6 +150,31 @@ START_TEST(temporal_steps)
 }
 END_TEST
 
+START_TEST(lists_refused)
+{
+    static const char *const bad[] = {"", ",", "0,", ",0", "a", "0..", "..3", "3..1", "0..3/0",
+                                      "0..3/-1", "0..1e9", "0..65536", "1:2,3", "1:2:3:4:5:6:7:8:9",
+                                      "grid:0:2", "grid:300:300", "grid:1.5:2", "grid:", "1:",
+                                      "0 ,1", "0..3..5", "nan", "inf", "1e400", "0;1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct posref_tensor got;
+        struct posref_error err = {{0}, {0}};
+        ck_assert_msg(posref_positions_parse(&got, bad[i], "k_positions", &arena, &err) ==
+                      POSREF_BAD_INPUT, "%s", bad[i]);
+        ck_assert_str_eq(err.key, "k_positions");
+        ck_assert(err.text[0] && !strchr(err.text, '\n'));
+    }
+    struct posref_tensor got;
+    struct posref_error err = {{0}, {0}};
+    char *many = malloc(200001);
+    for (int i = 0; i < 100000; i++)
+        memcpy(many + 2 * i, "1,", 2);
+    many[199999] = '\0';
+    ck_assert(posref_positions_parse(&got, many, "positions", &arena, &err) == POSREF_BAD_INPUT);
+    free(many);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const char *const bad[] = {
@@ -161,17 +208,14 @@ int main(void)
     Suite *suite = suite_create("positions");
     TCase *tests = tcase_create("positions");
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, lists);
     tcase_add_test(tests, coordinates);
     tcase_add_test(tests, orders);
     tcase_add_test(tests, merge_order);
     tcase_add_test(tests, sequences);
     tcase_add_test(tests, temporal_steps);
+    tcase_add_test(tests, lists_refused);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

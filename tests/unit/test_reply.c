@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entity tags, Accept, and problem documents. */
 #include "server/problem.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -304,10 +305,5 @@ int main(void)
     tcase_add_test(tests, long_values_are_cut_between_characters);
     tcase_add_test(tests, whose_fault);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

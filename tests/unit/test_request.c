@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests: positions as typed, inputs, JSON bodies, and what is refused, by key. */
+/* Requests: inputs, JSON bodies, and what is refused, by key. */
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -20,65 +21,6 @@ static void teardown(void)
 {
     posref_heap_free(heap);
 }
-
-static void check_positions(const char *text, int n_axes, int n, const double *want)
-{
-    struct posref_tensor got;
-    struct posref_error err = {{0}, {0}};
-    ck_assert_msg(posref_positions_parse(&got, text, "positions", &arena, &err) == POSREF_OK,
-                  "%s: %s", text, err.text);
-    ck_assert_int_eq(got.rank, n_axes > 1 ? 2 : 1);
-    ck_assert_int_eq(got.shape[got.rank - 1], n);
-    if (n_axes > 1)
-        ck_assert_int_eq(got.shape[0], n_axes);
-    for (int i = 0; i < n * n_axes; i++)
-        ck_assert_msg(((double *)got.data)[i] == want[i], "%s: %d", text, i);
-}
-
-START_TEST(positions_read)
-{
-    check_positions("0", 1, 1, (double[]){0});
-    check_positions("0,1,7", 1, 3, (double[]){0, 1, 7});
-    check_positions("7,1,7,-3", 1, 4, (double[]){7, 1, 7, -3});
-    check_positions("0..3", 1, 4, (double[]){0, 1, 2, 3});
-    check_positions("-2..1", 1, 4, (double[]){-2, -1, 0, 1});
-    check_positions("5..5", 1, 1, (double[]){5});
-    check_positions("0..60/20", 1, 4, (double[]){0, 20, 40, 60});
-    check_positions("0..7/3,100", 1, 4, (double[]){0, 3, 6, 100});
-    check_positions("0.5,1.25,1e3", 1, 3, (double[]){0.5, 1.25, 1000});
-    check_positions("0..1/0.25", 1, 5, (double[]){0, 0.25, 0.5, 0.75, 1});
-    check_positions("1:2:3,4:5:6", 3, 2, (double[]){1, 4, 2, 5, 3, 6});
-    check_positions("1:2", 2, 1, (double[]){1, 2});
-    check_positions("grid:2:3", 2, 6, (double[]){0, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 2});
-    check_positions("grid:2:1:2", 3, 4, (double[]){0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 1});
-    check_positions("2147483647", 1, 1, (double[]){2147483647});
-}
-END_TEST
-
-START_TEST(positions_refused)
-{
-    static const char *const bad[] = {"", ",", "0,", ",0", "a", "0..", "..3", "3..1", "0..3/0",
-                                      "0..3/-1", "0..1e9", "0..65536", "1:2,3", "1:2:3:4:5:6:7:8:9",
-                                      "grid:0:2", "grid:300:300", "grid:1.5:2", "grid:", "1:",
-                                      "0 ,1", "0..3..5", "nan", "inf", "1e400", "0;1"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct posref_tensor got;
-        struct posref_error err = {{0}, {0}};
-        ck_assert_msg(posref_positions_parse(&got, bad[i], "k_positions", &arena, &err) ==
-                      POSREF_BAD_INPUT, "%s", bad[i]);
-        ck_assert_str_eq(err.key, "k_positions");
-        ck_assert(err.text[0] && !strchr(err.text, '\n'));
-    }
-    struct posref_tensor got;
-    struct posref_error err = {{0}, {0}};
-    char *many = malloc(200001);
-    for (int i = 0; i < 100000; i++)
-        memcpy(many + 2 * i, "1,", 2);
-    many[199999] = '\0';
-    ck_assert(posref_positions_parse(&got, many, "positions", &arena, &err) == POSREF_BAD_INPUT);
-    free(many);
-}
-END_TEST
 
 /* Sets KEY=VALUE, KEY=VALUE, ..., NULL and returns the last status. */
 static enum posref_status set_all(struct posref_request *request, struct posref_error *err,
@@ -281,8 +223,6 @@ int main(void)
     Suite *suite = suite_create("request");
     TCase *tests = tcase_create("request");
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, positions_read);
-    tcase_add_test(tests, positions_refused);
     tcase_add_test(tests, set_refused);
     tcase_add_test(tests, x_gets_its_shape);
     tcase_add_test(tests, json_read);
@@ -292,10 +232,5 @@ int main(void)
     tcase_add_test(tests, nearest_names);
     tcase_add_test(tests, heap_and_buffer_have_limits);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

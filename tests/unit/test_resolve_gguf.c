@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* posref_resolve of GGUF headers: llama.cpp's keys and defaults, divisors that are llama3's,
  * sliding layers, ALiBi, bad values. */
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -287,10 +288,5 @@ int main(void)
     tcase_add_test(tests, sliding_layers_and_slopes);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

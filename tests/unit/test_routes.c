@@ -2,6 +2,7 @@
 /* The table of routes, and schema/openapi.json against it and against the table of fields: neither
  * knows a path, method or parameter that the other does not. */
 #include "server/handle.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -295,10 +296,5 @@ int main(void)
     tcase_add_test(tests, finds_routes);
     tcase_add_test(tests, nearest_parameter);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: what is written reads back bit for bit, and every lie in a header is refused by
  * name and byte. */
+#include "tests/unit/suite.h"
 #include "vectors/safetensors.h"
 
 #include <check.h>
@@ -249,10 +250,5 @@ int main(void)
     tcase_add_test(cases, files_and_references);
     tcase_add_test(cases, big_integers_are_not_rounded);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The JSON Schemas: the spec's is what the table of fields says (POSREF_UPDATE=1 rewrites the
  * file), and every vector of smoke fits the vector's. Runs in the project's directory. */
 #include "json_schema.h"
+#include "tests/unit/suite.h"
 #include "vectors/vectors.h"
 
 #include <check.h>
@@ -104,10 +105,5 @@ int main(void)
     tcase_add_test(tests, vectors_fit);
     tcase_add_test(tests, what_does_not_fit);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

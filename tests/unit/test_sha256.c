@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 against the examples of FIPS 180-4 / NIST's CAVP, whole and in uneven pieces. */
+#include "tests/unit/suite.h"
 #include "vectors/sha256.h"
 
 #include <check.h>
@@ -55,10 +56,5 @@ int main(void)
     tcase_add_test(tests, published_examples);
     tcase_add_test(tests, million_a);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

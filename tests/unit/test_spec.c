@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of spec fields, defaults, and every refusal of posref_spec_complete. */
 #include "spec_build.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_PUTS 8
@@ -236,10 +236,5 @@ int main(void)
     tcase_add_test(tcase, edges_are_allowed);
     tcase_add_test(tcase, ops_and_dtypes_by_name);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* What core promises, checked on the generated database: sizes, and that every width, base,
  * scaling, position and op that it is meant to cover is there. And the expansion of suites: what
  * it refuses, the text form, the inputs. */
+#include "tests/unit/suite.h"
 #include "vectors/case.h"
 #include "vectors/embedded.h"
 #include "vectors/sha256.h"
@@ -425,10 +426,5 @@ int main(void)
     tcase_add_test(plain, text_form_there_and_back);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, plain);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

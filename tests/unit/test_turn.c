@@ -2,6 +2,7 @@
 /* Turns: exact cases, the bound against balls, the slow paths forced, and one checksum that every
  * compiler and machine must reproduce. tests/numerics/check_turn compares with MPFR. */
 #include "reference/turn_impl.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -459,10 +460,5 @@ int main(void)
     tcase_add_test(tcase, rotations);
     tcase_add_test(tcase, extreme_arguments);
     tcase_add_test(tcase, same_bits_everywhere);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

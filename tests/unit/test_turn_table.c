@@ -2,6 +2,7 @@
 /* The sine tables are what ball arithmetic says. --print-fixed and
  * --print-parts write reference/turn_fixed.c and reference/turn_parts.c. */
 #include "reference/turn_impl.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -181,10 +182,5 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, fixed_table);
     tcase_add_test(tcase, parts_table);
     tcase_add_test(tcase, two_pi);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

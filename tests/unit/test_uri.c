@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Request targets: decoding, and everything that must be refused with the parameter's name. */
 #include "server/uri.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -153,10 +154,5 @@ int main(void)
     tcase_add_test(tests, limits);
     tcase_add_test(tests, utf8_is_what_code_points_encode_to);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

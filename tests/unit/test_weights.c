@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights check on small checkpoints: every known mistake is named, a right port is not accused,
  * and what cannot be told apart is said to be ambiguous. */
+#include "tests/unit/suite.h"
 #include "tests/unit/weights_fixture.h"
 
 #include <check.h>

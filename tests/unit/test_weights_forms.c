@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights across forms: GGUF beside Hugging Face names, quantised types, fused projections, latent
  * attention, partial rotation, adapters, single arrays. */
+#include "tests/unit/suite.h"
 #include "tests/unit/weights_gguf.h"
 
 #include <check.h>

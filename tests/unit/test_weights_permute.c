@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights permute: there and back is the identity, every other byte is as it was, and a failure
  * leaves no trace. */
+#include "tests/unit/suite.h"
 #include "tests/unit/weights_fixture.h"
 
 #include <check.h>

@@ -2,6 +2,7 @@
 /* End to end: an attention layer with random weights in half order is ported to interleaved, and
  * its scores through the reference stay; then each known mistake is made: the scores change, and
  * weights check says which mistake it was. */
+#include "tests/unit/suite.h"
 #include "tests/unit/weights_fixture.h"
 
 #include <check.h>

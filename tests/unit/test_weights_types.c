@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights across element types: a checkpoint in float beside a GGUF file of every type we decode;
  * rows are matched within the type's error, and all of each row is looked at. */
+#include "tests/unit/suite.h"
 #include "tests/unit/weights_gguf.h"
 
 #include <check.h>

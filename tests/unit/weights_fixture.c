@@ -99,13 +99,3 @@ int wrong_count(void)
         n += fixture.result.finding[i].severity == POSREF_WRONG;
     return n;
 }
-
-int run_suite(struct Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}

@@ -30,8 +30,5 @@ const struct posref_weights_pair *pair_of(enum posref_weights_role role,
                                           enum posref_weights_kind kind); /* the first */
 const struct posref_weights_finding *finding_of(const char *fault); /* or NULL */
 int wrong_count(void);
-/* Runs one suite without forking; returns main's result. */
-struct Suite;
-int run_suite(struct Suite *suite);
 
 #endif
