@@ -52,8 +52,7 @@ bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim
                        const struct posref_spec *right, enum posref_op op)
 {
     bool any = false, changed = false;
-    out->spec = *right;
-    out->n_steps = 0;
+    *out = (struct posref_bend){.spec = *right};
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
         struct posref_spec spec = out->spec;
         if (!claim->fault[k]->change || !claim->fault[k]->change(&spec, claim->value[k]))
