@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref explain: saved inputs and outputs in, verdict and causes out. */
 #include "check.h"
+#include "command_words.h"
 #include "commands.h"
 #include "probe.h"
 #include "vectors/files.h"
@@ -26,59 +27,35 @@ static const char help[] =
 
 struct arguments {
     const char *input, *output, *dtype, *min_grade, *format;
+    bool json;
     struct posref_request request;
 };
-
-static enum posref_status bad(struct posref_error *err, const char *key, const char *text)
-{
-    return posref_fail(err, POSREF_BAD_INPUT, key, "%s", text);
-}
-
-static enum posref_status read_option(struct arguments *a, const char *key, const char *value,
-                                      struct posref_error *err)
-{
-    const struct {
-        const char *name, **to;
-    } options[] = {{"--input", &a->input}, {"--output", &a->output}, {"--dtype", &a->dtype},
-                   {"--min-grade", &a->min_grade}, {"--format", &a->format}};
-    for (size_t k = 0; k < sizeof options / sizeof *options; k++)
-        if (strcmp(key, options[k].name) == 0) {
-            if (*options[k].to)
-                return bad(err, key, "given twice");
-            *options[k].to = value;
-            return POSREF_OK;
-        }
-    return bad(err, key, "no such option; posref explain --help lists them");
-}
 
 static enum posref_status read_arguments(struct arguments *a, int argc, char **argv,
                                          const struct posref_arena *arena,
                                          struct posref_error *err)
 {
+    const struct posref_option options[] = {{"--input", &a->input, NULL},
+                                            {"--output", &a->output, NULL},
+                                            {"--dtype", &a->dtype, NULL},
+                                            {"--min-grade", &a->min_grade, NULL},
+                                            {"--format", &a->format, NULL},
+                                            {NULL, NULL, NULL}};
+    a->format = "text";
     posref_request_init(&a->request);
-    for (int i = 1; i < argc; i++) {
-        char key[64];
-        const char *text = argv[i], *equals = strchr(text, '=');
-        enum posref_status status;
-        const size_t length = equals ? (size_t)(equals - text) : strlen(text);
-        if (length == 0 || length >= sizeof key)
-            return bad(err, text, "is neither KEY=VALUE nor an option");
-        snprintf(key, sizeof key, "%.*s", (int)length, text);
-        if (strncmp(text, "--", 2) == 0) {
-            if (!equals && i + 1 == argc)
-                return bad(err, key, "needs a value");
-            status = read_option(a, key, equals ? equals + 1 : argv[++i], err);
-        } else if (!equals) {
-            return bad(err, text, "is neither KEY=VALUE nor an option");
-        } else {
-            status = posref_request_set(&a->request, key, equals + 1, arena, err);
-        }
-        if (status != POSREF_OK)
-            return status;
+    enum posref_status status = posref_options_read(options, &argc, argv, err);
+    for (int i = 1; i < argc && status == POSREF_OK; i++) {
+        char key[POSREF_WORD_KEY_SIZE];
+        const char *value;
+        status = posref_word_pair(key, &value, argv[i], err);
+        if (status == POSREF_OK)
+            status = posref_request_set(&a->request, key, value, arena, err);
     }
-    if (a->format && strcmp(a->format, "json") != 0 && strcmp(a->format, "text") != 0)
-        return bad(err, "--format", "must be text or json");
-    return a->output ? POSREF_OK : bad(err, "--output", "missing: the file with what came out");
+    if (status == POSREF_OK)
+        status = posref_format_json(&a->json, a->format, err);
+    if (status == POSREF_OK && !a->output)
+        return posref_bad_word(err, "--output", "missing: the file with what came out");
+    return status;
 }
 
 static enum posref_status load(struct posref_tensors *out, const char *path, bool as_f64,
@@ -91,7 +68,7 @@ static enum posref_status load(struct posref_tensors *out, const char *path, boo
     status = posref_safetensors_load(out, &st, as_f64, arena, err);
     posref_safetensors_close(&st);
     if (status == POSREF_OK && out->n == 0)
-        return bad(err, path, "holds no tensor");
+        return posref_bad_word(err, path, "holds no tensor");
     return status;
 }
 
@@ -150,7 +127,7 @@ static enum posref_status find_op(struct posref_vector *vector, const struct arg
     if (found < 0 && a->request.op_given) /* why the reference would not */
         return posref_eval(&vector->outputs, &vector->spec, a->request.op, &vector->inputs, arena,
                            err) == POSREF_OK
-                   ? bad(err, a->output, "holds no output of this op")
+                   ? posref_bad_word(err, a->output, "holds no output of this op")
                    : POSREF_BAD_INPUT;
     if (found < 0)
         return posref_fail(err, POSREF_BAD_INPUT, a->output,
@@ -189,17 +166,9 @@ static enum posref_status settle_gate(enum posref_grade *gate, enum posref_dtype
 {
     const int named = a->dtype ? posref_dtype_find(a->dtype) : (int)*dtype;
     if (named < 0 || !is_float((enum posref_dtype)named))
-        return bad(err, "--dtype", "must be one of f64, f32, f16, bf16");
+        return posref_bad_word(err, "--dtype", "must be one of f64, f32, f16, bf16");
     *dtype = (enum posref_dtype)named;
-    *gate = posref_grade_default(*dtype);
-    if (!a->min_grade)
-        return POSREF_OK;
-    const int grade = posref_grade_find(a->min_grade);
-    if (grade < 0 || grade == POSREF_GRADE_FAIL)
-        return bad(err, "--min-grade", "must be one of exact, float32, recurrence, fast, low");
-    *gate = *dtype != POSREF_F64 && grade == POSREF_GRADE_EXACT ? POSREF_GRADE_FLOAT32
-                                                                : (enum posref_grade)grade;
-    return POSREF_OK;
+    return posref_word_gate(gate, *dtype, a->min_grade, err);
 }
 
 static enum posref_status answer(struct posref_buffer *out, struct arguments *a,
@@ -299,16 +268,13 @@ static int print_answer(const struct posref_buffer *out, bool json)
 
 int posref_cmd_explain(int argc, char **argv)
 {
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     struct posref_error err = {{0}, {0}};
     struct arguments *a = calloc(1, sizeof *a);
     struct posref_heap *heap = posref_heap_new(0);
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            posref_heap_free(heap);
-            free(a);
-            return POSREF_EXIT_OK;
-        }
     if (!a || !heap) {
         posref_heap_free(heap);
         free(a);
@@ -323,7 +289,7 @@ int posref_cmd_explain(int argc, char **argv)
     if (status == POSREF_OK && out.failed)
         status = posref_fail(&err, POSREF_NO_MEMORY, "", "no memory");
     int code = status == POSREF_OK
-                   ? print_answer(&out, a->format && strcmp(a->format, "json") == 0)
+                   ? print_answer(&out, a->json)
                    : posref_report_error("explain", status, &err);
     posref_buffer_clear(&out);
     posref_heap_free(heap);

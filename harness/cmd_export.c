@@ -2,6 +2,7 @@
 /* The command posref export: prompts without answers, a safetensors file for each vector and dtype,
  * for devices that cannot load a plugin. */
 #include "answers.h"
+#include "command_words.h"
 #include "commands.h"
 #include "test_run.h"
 #include "trial.h"
@@ -31,60 +32,22 @@ struct exporting {
     struct posref_error *err;
 };
 
-static enum posref_status read_dtypes(struct exporting *e, const char *text)
-{
-    memset(e->dtype, 0, sizeof e->dtype);
-    for (;; text++) {
-        char name[8];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", length < 7 ? (int)length : 7, text);
-        int dtype = posref_dtype_find(name);
-        if (dtype < 0 || dtype >= POSREF_N_FLOATS)
-            return posref_fail(e->err, POSREF_BAD_INPUT, "--dtype",
-                               "'%s' is none of f64, f32, f16, bf16", name);
-        e->dtype[dtype] = true;
-        text += length;
-        if (*text == '\0')
-            return POSREF_OK;
-    }
-}
-
-static enum posref_status add_condition(struct exporting *e, const char *text)
-{
-    char key[64];
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || (size_t)(equals - text) >= sizeof key)
-        return posref_fail(e->err, POSREF_BAD_INPUT, text, "is neither KEY=VALUE nor an option");
-    snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-    return posref_filter_add(e->filter, key, equals + 1, e->err);
-}
-
 static enum posref_status read_arguments(struct exporting *e, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *text = argv[i];
-        enum posref_status status = POSREF_OK;
-        const char **into = strcmp(text, "-o") == 0        ? &e->dir
-                            : strcmp(text, "--suite") == 0 ? &e->suite
-                            : strcmp(text, "--db") == 0    ? &e->db_path
-                                                           : NULL;
-        bool dtype = strcmp(text, "--dtype") == 0;
-        if ((into || dtype) && i + 1 == argc)
-            return posref_fail(e->err, POSREF_BAD_INPUT, text, "needs a value");
-        if (into)
-            *into = argv[++i];
-        else if (dtype)
-            status = read_dtypes(e, argv[++i]);
-        else if (text[0] == '-')
-            return posref_fail(e->err, POSREF_BAD_INPUT, text, "no such option");
-        else
-            status = add_condition(e, text);
-        if (status != POSREF_OK)
-            return status;
-    }
-    if (!e->dir || !*e->dir)
+    const char *dtypes = "f32";
+    const struct posref_option options[] = {{"-o", &e->dir, NULL},
+                                            {"--suite", &e->suite, NULL},
+                                            {"--db", &e->db_path, NULL},
+                                            {"--dtype", &dtypes, NULL},
+                                            {NULL, NULL, NULL}};
+    enum posref_status status = posref_options_read(options, &argc, argv, e->err);
+    if (status == POSREF_OK)
+        status = posref_word_dtypes(e->dtype, dtypes, e->err);
+    if (status == POSREF_OK)
+        status = posref_filter_arguments(e->filter, argc, argv, e->err);
+    if (status == POSREF_OK && !e->dir)
         return posref_fail(e->err, POSREF_BAD_INPUT, "-o", "missing: where the prompts go");
-    return POSREF_OK;
+    return status;
 }
 
 static bool export_one(void *ctx, const struct posref_vector *vector)
@@ -136,14 +99,12 @@ static enum posref_status export(struct exporting *e, int argc, char **argv)
 int posref_cmd_export(int argc, char **argv)
 {
     struct posref_error err = {{0}, {0}};
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     struct exporting e = {.suite = "core", .err = &err, .filter = posref_filter_new(),
                           .heap = posref_heap_new(0)};
-    e.dtype[POSREF_F32] = true;
     enum posref_status status = POSREF_NO_MEMORY;
     if (e.filter && e.heap)
         status = export(&e, argc, argv);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref identify: a plugin in, the spec that it computes out. */
+#include "command_words.h"
 #include "commands.h"
 #include "identify.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: posref identify PLUGIN [KEY=VALUE]... [OPTION]...\n\n"
@@ -28,69 +28,44 @@ struct arguments {
     bool json;
 };
 
-static enum posref_status bad(struct posref_error *err, const char *key, const char *text)
-{
-    return posref_fail(err, POSREF_BAD_INPUT, key, "%s", text);
-}
-
-static enum posref_status read_seconds(double *out, const char *key, const char *text,
-                                       struct posref_error *err)
-{
-    enum posref_status status = posref_number_parse(out, text, key, err);
-    if (status == POSREF_OK && !(*out > 0 && *out <= 86400))
-        return bad(err, key, "must be more than 0 and at most 86400 seconds");
-    return status;
-}
-
 static enum posref_status set_option(struct arguments *a, const char *key, const char *value,
                                      struct posref_error *err)
 {
-    if (strcmp(key, "--config") == 0) {
-        const char *equals = strchr(value, '=');
-        if (!equals || equals == value || strpbrk(value, " \n\t"))
-            return bad(err, key, "must be KEY=VALUE without spaces");
-        posref_buffer_text(&a->config, a->config.length ? " " : "");
-        posref_buffer_text(&a->config, value);
-        return POSREF_OK;
-    }
+    if (strcmp(key, "--config") == 0)
+        return posref_word_config(&a->config, value, err);
     if (strcmp(key, "--timeout") == 0)
-        return read_seconds(&a->runner.timeout_s, key, value, err);
+        return posref_word_seconds(&a->runner.timeout_s, key, value, err);
     if (strcmp(key, "--start-timeout") == 0)
-        return read_seconds(&a->runner.start_timeout_s, key, value, err);
+        return posref_word_seconds(&a->runner.start_timeout_s, key, value, err);
     if (strcmp(key, "--format") != 0)
-        return bad(err, key, "no such option; posref identify --help lists them");
-    a->json = strcmp(value, "json") == 0;
-    if (!a->json && strcmp(value, "text") != 0)
-        return posref_fail(err, POSREF_BAD_INPUT, key, "must be text or json; got '%.40s'", value);
-    return POSREF_OK;
+        return posref_bad_word(err, key, "no such option; posref identify --help lists them");
+    return posref_format_json(&a->json, value, err);
 }
 
 static enum posref_status set_key(struct arguments *a, const char *text, struct posref_error *err)
 {
-    char key[64];
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || equals - text >= (ptrdiff_t)sizeof key)
-        return bad(err, text, "is neither KEY=VALUE nor an option");
-    snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
+    char key[POSREF_WORD_KEY_SIZE];
+    const char *value;
+    enum posref_status status = posref_word_pair(key, &value, text, err);
+    if (status != POSREF_OK)
+        return status;
     int field = posref_field_find(key);
     if (field >= 0 && a->spec.given[field])
-        return bad(err, key, "given twice");
-    return posref_spec_set(&a->spec, key, equals + 1, err);
+        return posref_bad_word(err, key, "given twice");
+    return posref_spec_set(&a->spec, key, value, err);
 }
 
 static enum posref_status read_arguments(struct arguments *a, int argc, char **argv,
                                          struct posref_error *err)
 {
     for (int i = 1; i < argc; i++) {
-        const char *text = argv[i], *equals = strchr(text, '=');
+        const char *text = argv[i], *value;
         enum posref_status status = POSREF_OK;
         if (strncmp(text, "--", 2) == 0) {
-            char key[32];
-            size_t length = equals ? (size_t)(equals - text) : strlen(text);
-            snprintf(key, sizeof key, "%.*s", length < 31 ? (int)length : 31, text);
-            if (!equals && i + 1 == argc)
-                return bad(err, key, "needs a value");
-            status = set_option(a, key, equals ? equals + 1 : argv[++i], err);
+            char key[POSREF_WORD_KEY_SIZE];
+            status = posref_word_option(key, &value, &i, argc, argv, err);
+            if (status == POSREF_OK)
+                status = set_option(a, key, value, err);
         } else if (!a->plugin) {
             a->plugin = text;
         } else {
@@ -100,7 +75,7 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
             return status;
     }
     if (!a->plugin)
-        return bad(err, "PLUGIN", "missing: the shared library to look at");
+        return posref_bad_word(err, "PLUGIN", "missing: the shared library to look at");
     posref_buffer_add(&a->config, "", 1);
     return a->config.failed ? posref_fail(err, POSREF_NO_MEMORY, "", "no memory") : POSREF_OK;
 }
@@ -114,8 +89,7 @@ static enum posref_status answer(bool *decided, struct arguments *a,
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
     a->runner.plugin_path = a->plugin;
     a->runner.config = a->config.data;
-    a->runner.memory_limit_bytes =
-        (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+    a->runner.memory_limit_bytes = posref_default_memory();
     enum posref_status status = posref_runner_new(&runner, &a->runner, err);
     if (status == POSREF_OK)
         status = posref_identify(id, &a->spec, runner, arena, err);
@@ -140,11 +114,10 @@ int posref_cmd_identify(int argc, char **argv)
     struct posref_error err = {{0}, {0}};
     struct arguments a = {.runner = {.timeout_s = 10, .start_timeout_s = 60}};
     bool decided = false;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     struct posref_heap *heap = posref_heap_new(0);
     if (!heap)
         return posref_report_error("identify", POSREF_NO_MEMORY, &err);

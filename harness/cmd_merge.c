@@ -97,11 +97,10 @@ int posref_cmd_merge(int argc, char **argv)
     struct posref_error err = {{0}, {0}};
     struct posref_report_targets targets;
     int code = POSREF_EXIT_BROKEN;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     struct merge_files *files = calloc(1, sizeof *files);
     if (!files)
         return posref_report_error("merge", POSREF_NO_MEMORY, &err);

@@ -151,21 +151,16 @@ int posref_cmd_selftest(int argc, char **argv)
     struct posref_error err = {{0}, {0}};
     const char *zoo = NULL, *db_path = NULL;
     int code = POSREF_EXIT_BROKEN;
-    for (int i = 1; i < argc; i++) {
-        const char **into = strcmp(argv[i], "--zoo") == 0  ? &zoo
-                            : strcmp(argv[i], "--db") == 0 ? &db_path
-                                                           : NULL;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
-        if (!into || i + 1 == argc)
-            return posref_report_error("selftest",
-                                       posref_fail(&err, POSREF_BAD_INPUT, argv[i], "%s",
-                                                   into ? "needs a value" : "no such option"),
-                                       &err);
-        *into = argv[++i];
+    const struct posref_option options[] = {
+        {"--zoo", &zoo, NULL}, {"--db", &db_path, NULL}, {NULL, NULL, NULL}};
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
     }
-    enum posref_status status = selftest(&code, zoo, db_path, &err);
+    enum posref_status status = posref_options_read(options, &argc, argv, &err);
+    if (status == POSREF_OK && argc > 1)
+        status = posref_fail(&err, POSREF_BAD_INPUT, argv[1], "no such option");
+    if (status == POSREF_OK)
+        status = selftest(&code, zoo, db_path, &err);
     return status == POSREF_OK ? code : posref_report_error("selftest", status, &err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref test: arguments in, reports out. */
+#include "command_words.h"
 #include "commands.h"
 #include "report_targets.h"
 
@@ -50,11 +51,6 @@ struct arguments {
     const char *min_grade;
 };
 
-static enum posref_status bad(struct posref_error *err, const char *key, const char *text)
-{
-    return posref_fail(err, POSREF_BAD_INPUT, key, "%s", text);
-}
-
 /* A word as a shell reads it back. */
 static void add_word(struct posref_buffer *out, const char *word)
 {
@@ -73,40 +69,12 @@ static void add_word(struct posref_buffer *out, const char *word)
 
 /* ---- options ---- */
 
-static enum posref_status read_dtypes(struct arguments *a, const char *text,
-                                      struct posref_error *err)
-{
-    memset(a->options.dtype, 0, sizeof a->options.dtype);
-    for (;;) {
-        char name[8];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", length < 7 ? (int)length : 7, text);
-        int dtype = posref_dtype_find(name);
-        if (dtype < 0 || dtype >= POSREF_N_FLOATS)
-            return posref_fail(err, POSREF_BAD_INPUT, "--dtype",
-                               "'%s' is none of f64, f32, f16, bf16", name);
-        a->options.dtype[dtype] = true;
-        if (text[length] == '\0')
-            return POSREF_OK;
-        text += length + 1;
-    }
-}
-
-static enum posref_status read_seconds(double *out, const char *key, const char *text,
-                                       struct posref_error *err)
-{
-    enum posref_status status = posref_number_parse(out, text, key, err);
-    if (status == POSREF_OK && !(*out > 0 && *out <= 86400))
-        return bad(err, key, "must be more than 0 and at most 86400 seconds");
-    return status;
-}
-
 static enum posref_status read_memory(uint64_t *out, const char *text, struct posref_error *err)
 {
     double mebibytes = 0;
     enum posref_status status = posref_number_parse(&mebibytes, text, "--memory", err);
     if (status == POSREF_OK && !(mebibytes >= 64 && mebibytes <= 1 << 30))
-        return bad(err, "--memory", "must be at least 64 (MiB)");
+        return posref_bad_word(err, "--memory", "must be at least 64 (MiB)");
     *out = (uint64_t)mebibytes << 20;
     return status;
 }
@@ -149,17 +117,6 @@ static enum posref_status read_shard(struct arguments *a, const char *text,
     return POSREF_OK;
 }
 
-static enum posref_status read_config(struct arguments *a, const char *text,
-                                      struct posref_error *err)
-{
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || strpbrk(text, " \n\t"))
-        return bad(err, "--config", "must be KEY=VALUE without spaces");
-    posref_buffer_text(&a->config, a->config.length ? " " : "");
-    posref_buffer_text(&a->config, text);
-    return POSREF_OK;
-}
-
 static enum posref_status set_option(struct arguments *a, const char *key, const char *value,
                                      struct posref_error *err)
 {
@@ -177,11 +134,11 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
     } else if (strcmp(key, "--db") == 0) {
         o->db_path = value;
     } else if (strcmp(key, "--dtype") == 0) {
-        return read_dtypes(a, value, err);
+        return posref_word_dtypes(o->dtype, value, err);
     } else if (strcmp(key, "--min-grade") == 0) {
         a->min_grade = value;
     } else if (strcmp(key, "--config") == 0) {
-        return read_config(a, value, err);
+        return posref_word_config(&a->config, value, err);
     } else if (strcmp(key, "--report") == 0) {
         return posref_targets_add(&a->reports, value, err);
     } else if (strcmp(key, "--baseline") == 0) {
@@ -193,13 +150,13 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
     } else if (strcmp(key, "--shard") == 0) {
         return read_shard(a, value, err);
     } else if (strcmp(key, "--timeout") == 0) {
-        return read_seconds(&o->timeout_s, key, value, err);
+        return posref_word_seconds(&o->timeout_s, key, value, err);
     } else if (strcmp(key, "--start-timeout") == 0) {
-        return read_seconds(&o->start_timeout_s, key, value, err);
+        return posref_word_seconds(&o->start_timeout_s, key, value, err);
     } else if (strcmp(key, "--memory") == 0) {
         return read_memory(&o->memory_limit_bytes, value, err);
     } else {
-        return bad(err, key, "no such option; posref test --help lists them");
+        return posref_bad_word(err, key, "no such option; posref test --help lists them");
     }
     return POSREF_OK;
 }
@@ -207,15 +164,15 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
 static enum posref_status add_condition(struct arguments *a, const char *text,
                                         struct posref_error *err)
 {
-    char key[64];
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || equals - text >= (ptrdiff_t)sizeof key)
-        return bad(err, text, "is neither KEY=VALUE nor an option");
-    snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
+    char key[POSREF_WORD_KEY_SIZE];
+    const char *value;
+    enum posref_status status = posref_word_pair(key, &value, text, err);
+    if (status != POSREF_OK)
+        return status;
     if (strcmp(key, "id") == 0)
-        a->options.id = equals + 1;
+        a->options.id = value;
     add_word(&a->filter_text, text);
-    return posref_filter_add(a->filter, key, equals + 1, err);
+    return posref_filter_add(a->filter, key, value, err);
 }
 
 /* What is judged: a plugin, or a directory of answers. */
@@ -223,13 +180,13 @@ static enum posref_status settle_subject(struct arguments *a, struct posref_erro
 {
     struct stat info;
     if (a->options.answers && a->options.plugin)
-        return bad(err, a->options.plugin, "--answers takes the place of a plugin");
+        return posref_bad_word(err, a->options.plugin, "--answers takes the place of a plugin");
     if (a->options.answers && (stat(a->options.answers, &info) != 0 || !S_ISDIR(info.st_mode)))
-        return bad(err, a->options.answers, "is no directory of answers");
+        return posref_bad_word(err, a->options.answers, "is no directory of answers");
     if (a->options.answers)
         a->options.plugin = a->options.answers;
     if (!a->options.plugin)
-        return bad(err, "PLUGIN", "missing: the shared library to judge");
+        return posref_bad_word(err, "PLUGIN", "missing: the shared library to judge");
     return POSREF_OK;
 }
 
@@ -238,21 +195,19 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
                                          struct posref_error *err)
 {
     for (int i = 1; i < argc; i++) {
-        const char *text = argv[i], *equals = strchr(text, '=');
+        const char *text = argv[i], *value;
         enum posref_status status = POSREF_OK;
-        char key[32];
+        char key[POSREF_WORD_KEY_SIZE];
         if (strcmp(text, "--strict") == 0) {
             a->options.strict = true;
             add_word(&a->command, text);
         } else if (strcmp(text, "--update-baseline") == 0) {
             a->update_baseline = true;
         } else if (strncmp(text, "--", 2) == 0) {
-            size_t length = equals ? (size_t)(equals - text) : strlen(text);
-            snprintf(key, sizeof key, "%.*s", length < 31 ? (int)length : 31, text);
-            if (!equals && i + 1 == argc)
-                return bad(err, key, "needs a value");
-            status = set_option(a, key, equals ? equals + 1 : argv[++i], err);
-        } else if (!a->options.plugin && !(a->options.answers && equals)) {
+            status = posref_word_option(key, &value, &i, argc, argv, err);
+            if (status == POSREF_OK)
+                status = set_option(a, key, value, err);
+        } else if (!a->options.plugin && !(a->options.answers && strchr(text, '='))) {
             a->options.plugin = text;
         } else {
             status = add_condition(a, text, err);
@@ -263,21 +218,12 @@ static enum posref_status read_arguments(struct arguments *a, int argc, char **a
     return settle_subject(a, err);
 }
 
-/* Grade exact is not told from float32 where the output itself has no more digits. */
 static enum posref_status set_gates(struct arguments *a, struct posref_error *err)
 {
-    int asked = a->min_grade ? posref_grade_find(a->min_grade) : -1;
-    if (a->min_grade && (asked < 0 || asked == POSREF_GRADE_FAIL))
-        return posref_fail(err, POSREF_BAD_INPUT, "--min-grade",
-                           "'%.40s' is none of exact, float32, recurrence, fast, low",
-                           a->min_grade);
-    for (int d = 0; d < POSREF_N_FLOATS; d++) {
-        a->options.gate[d] = posref_grade_default((enum posref_dtype)d);
-        if (asked >= 0)
-            a->options.gate[d] = d != POSREF_F64 && asked == POSREF_GRADE_EXACT
-                                     ? POSREF_GRADE_FLOAT32 : (enum posref_grade)asked;
-    }
-    return POSREF_OK;
+    enum posref_status status = POSREF_OK;
+    for (int d = 0; d < POSREF_N_FLOATS && status == POSREF_OK; d++)
+        status = posref_word_gate(&a->options.gate[d], (enum posref_dtype)d, a->min_grade, err);
+    return status;
 }
 
 /* Texts with their ends, and what the user left out. */
@@ -310,9 +256,9 @@ static enum posref_status settle(struct arguments *a, struct posref_error *err)
 static enum posref_status open_baseline(struct arguments *a, struct posref_error *err)
 {
     if (!a->baseline_path && a->update_baseline)
-        return bad(err, "--update-baseline", "needs --baseline FILE");
+        return posref_bad_word(err, "--update-baseline", "needs --baseline FILE");
     if (a->update_baseline && (a->options.shard_of || *a->options.filter_text))
-        return bad(err, "--update-baseline", "needs a run of the whole suite: no filter, no shard");
+        return posref_bad_word(err, "--update-baseline", "needs a run of the whole suite: no filter, no shard");
     if (!a->baseline_path || (a->update_baseline && access(a->baseline_path, F_OK) != 0))
         return POSREF_OK;
     enum posref_status status = posref_baseline_read(&a->baseline, a->baseline_path, err);
@@ -358,11 +304,10 @@ int posref_cmd_test(int argc, char **argv)
 {
     struct posref_error err = {{0}, {0}};
     int code = POSREF_EXIT_BROKEN;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     struct arguments *a = calloc(1, sizeof *a);
     if (a)
         a->filter = posref_filter_new();
@@ -373,8 +318,7 @@ int posref_cmd_test(int argc, char **argv)
     a->options.suite = "core";
     a->options.timeout_s = 10;
     a->options.start_timeout_s = 60;
-    a->options.memory_limit_bytes =
-        (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+    a->options.memory_limit_bytes = posref_default_memory();
     for (int d = 0; d < POSREF_N_FLOATS; d++)
         a->options.dtype[d] = true;
     posref_buffer_init(&a->config, 1 << 16);

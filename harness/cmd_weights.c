@@ -153,10 +153,8 @@ static int write_report(struct posref_buffer *report, int code)
     if (report->failed)
         return posref_report_error("weights", posref_fail(&err, POSREF_NO_MEMORY, "", "no memory"),
                                    &err);
-    if (fwrite(report->data, 1, report->length, stdout) != report->length || fflush(stdout) != 0)
-        return posref_report_error("weights", posref_fail(&err, POSREF_IO, "stdout", "%s",
-                                                          posref_errno_text(errno)), &err);
-    return code;
+    const int written = posref_write_out("weights", report);
+    return written == POSREF_EXIT_OK ? code : written;
 }
 
 static bool conforms(const struct posref_weights_result *result)
@@ -280,11 +278,10 @@ int posref_cmd_weights(int argc, char **argv)
     struct arguments a = {.json = false};
     struct posref_error err = {{0}, {0}};
     int code = POSREF_EXIT_OK;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return POSREF_EXIT_OK;
-        }
+    if (posref_wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return POSREF_EXIT_OK;
+    }
     enum posref_status status =
         bad(&err, argc > 1 ? argv[1] : "weights", "check, permute or guess comes first");
     for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)

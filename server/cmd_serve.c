@@ -16,7 +16,7 @@
 
 struct arguments {
     const char *listen, *db;
-    bool help, access_log;
+    bool access_log;
 };
 
 static void print_help(void)
@@ -38,22 +38,14 @@ static enum posref_status parse(struct arguments *out, int argc, char **argv,
                                 struct posref_error *err)
 {
     *out = (struct arguments){.listen = "127.0.0.1:8080"};
-    for (int i = 1; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--listen") == 0 ? &out->listen
-                             : strcmp(argv[i], "--db") == 0   ? &out->db
-                                                              : NULL;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            out->help = true;
-        else if (strcmp(argv[i], "--access-log") == 0)
-            out->access_log = true;
-        else if (!value)
-            return posref_fail(err, POSREF_BAD_INPUT, argv[i], "no such option");
-        else if (i + 1 == argc)
-            return posref_fail(err, POSREF_BAD_INPUT, argv[i], "needs a value");
-        else
-            *value = argv[++i];
-    }
-    return POSREF_OK;
+    const struct posref_option options[] = {{"--listen", &out->listen, NULL},
+                                            {"--db", &out->db, NULL},
+                                            {"--access-log", NULL, &out->access_log},
+                                            {NULL, NULL, NULL}};
+    enum posref_status status = posref_options_read(options, &argc, argv, err);
+    if (status == POSREF_OK && argc > 1)
+        return posref_fail(err, POSREF_BAD_INPUT, argv[1], "no such option");
+    return status;
 }
 
 static unsigned count_threads(void)
@@ -153,11 +145,11 @@ static int run_serve(int argc, char **argv)
 {
     struct arguments arguments;
     struct posref_error err = {{0}, {0}};
-    enum posref_status status = parse(&arguments, argc, argv, &err);
-    if (status == POSREF_OK && arguments.help) {
+    if (posref_wants_help(argc, argv)) {
         print_help();
         return POSREF_EXIT_OK;
     }
+    enum posref_status status = parse(&arguments, argc, argv, &err);
     if (status == POSREF_OK)
         status = serve(&arguments, &err);
     return status == POSREF_OK ? POSREF_EXIT_OK : posref_report_error("serve", status, &err);

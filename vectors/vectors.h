@@ -26,6 +26,27 @@ extern const struct posref_command posref_vectors_commands[]; /* eval diff model
 int posref_report_error(const char *command, enum posref_status status,
                         const struct posref_error *err);
 
+/* --help or -h among the arguments. */
+bool posref_wants_help(int argc, char **argv);
+struct posref_buffer;
+/* Writes the buffer to stdout and flushes; a failed write is reported (exit code 3). */
+int posref_write_out(const char *command, const struct posref_buffer *out);
+
+/* An option of a command: NAME VALUE or NAME=VALUE into *value, or, when it takes none, *seen. */
+struct posref_option {
+    const char *name; /* "--db"; NULL ends a list */
+    const char **value;
+    bool *seen;
+};
+/* Takes the options out of argv; what is left (argv[0] first) is counted by *argc. An unknown
+ * option, one given twice, and one without its value fail. */
+POSREF_MUST_USE enum posref_status posref_options_read(const struct posref_option *options,
+                                                       int *argc, char **argv,
+                                                       struct posref_error *err);
+/* "text" or "json". */
+POSREF_MUST_USE enum posref_status posref_format_json(bool *json, const char *format,
+                                                      struct posref_error *err);
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* A heap arena: chunks by malloc, freed together. max_bytes bounds it (0: 1 GiB). */
@@ -304,6 +325,9 @@ struct posref_filter *posref_filter_new(void);
 void posref_filter_free(struct posref_filter *filter);
 POSREF_MUST_USE enum posref_status posref_filter_add(struct posref_filter *filter, const char *key,
                                                      const char *value, struct posref_error *err);
+/* The arguments KEY=VALUE that are left as conditions of a filter. They are cut up. */
+POSREF_MUST_USE enum posref_status posref_filter_arguments(struct posref_filter *filter, int argc,
+                                                           char **argv, struct posref_error *err);
 /* Calls visit(ctx, vector) for each match with heap memory that is reset between vectors (copy
  * what you keep); stops early when it returns false. limit < 0: no limit. */
 POSREF_MUST_USE enum posref_status
