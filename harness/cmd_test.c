@@ -258,7 +258,8 @@ static enum posref_status open_baseline(struct arguments *a, struct posref_error
     if (!a->baseline_path && a->update_baseline)
         return posref_bad_word(err, "--update-baseline", "needs --baseline FILE");
     if (a->update_baseline && (a->options.shard_of || *a->options.filter_text))
-        return posref_bad_word(err, "--update-baseline", "needs a run of the whole suite: no filter, no shard");
+        return posref_bad_word(err, "--update-baseline",
+                               "needs a run of the whole suite: no filter, no shard");
     if (!a->baseline_path || (a->update_baseline && access(a->baseline_path, F_OK) != 0))
         return POSREF_OK;
     enum posref_status status = posref_baseline_read(&a->baseline, a->baseline_path, err);

@@ -33,8 +33,9 @@ POSREF_MUST_USE enum posref_status posref_word_config(struct posref_buffer *conf
                                                       const char *text, struct posref_error *err);
 /* --min-grade as the gate of a dtype; NULL is the dtype's default. Exact is not told from float32
  * where the output itself has no more digits. */
-POSREF_MUST_USE enum posref_status posref_word_gate(enum posref_grade *gate, enum posref_dtype dtype,
-                                                    const char *text, struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_word_gate(enum posref_grade *gate,
+                                                    enum posref_dtype dtype, const char *text,
+                                                    struct posref_error *err);
 
 /* What a plugin's process may hold unless --memory says otherwise: half of the machine's. */
 uint64_t posref_default_memory(void);

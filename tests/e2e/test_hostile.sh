@@ -40,8 +40,9 @@ convicts kills_itself crash '' SIGKILL
 convicts kills_posref crash '' SIGSYS
 convicts reaches_into_posref crash '' SIGSYS
 convicts child_signals crash '' SIGKILL
-# exit() of a sanitized worker looks for leaks by ptrace, which the worker's filter ends.
-ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 convicts exits exited # with a status that a sanitizer's report at exit may change
+# exit() of a sanitized worker looks for leaks by ptrace, which the worker's filter ends; the status
+# is not looked at, for a sanitizer's report at exit may change it.
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 convicts exits exited
 convicts exits_at_once exited '' 'the plugin ended its process with status 0'
 convicts loops timeout
 convicts sleeps timeout
