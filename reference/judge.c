@@ -52,79 +52,16 @@ const char *posref_breach_text(enum posref_breach breach)
     }
 }
 
-struct limits {
-    enum posref_grade grade;
-    double u_angle, u_math, u_out, u_table, u_sine, u_formula;
-};
-
-/* Half the spacing of subnormals: what rounding loses however small the value. */
-static double floor_of(enum posref_dtype dtype)
-{
-    switch (dtype) {
-    case POSREF_F64: return 0x1p-1074;
-    case POSREF_F32: return 0x1p-150;
-    case POSREF_F16: return 0x1p-25;
-    default: return 0x1p-134;
-    }
-}
-
-static struct limits limits_of(enum posref_grade grade, enum posref_dtype dtype)
-{
-    const double u = posref_unit(dtype), single = 0x1p-24;
-    struct limits out = {.grade = grade, .u_angle = single, .u_math = single, .u_out = u,
-                         .u_formula = single};
-    if (grade == POSREF_GRADE_EXACT)
-        out.u_angle = out.u_math = out.u_formula = 0x1p-53;
-    if (grade >= POSREF_GRADE_FAST)
-        out.u_sine = 0x1p-20;
-    if (grade == POSREF_GRADE_LOW) {
-        out.u_table = u;
-        out.u_math = u;
-    }
-    return out;
-}
-
-static double angle_part(const struct judge_unit *unit, const struct limits *l)
-{
-    if (unit->exact_angle && l->grade < POSREF_GRADE_FAST)
-        return 0;
-    if (unit->angle == 0) /* k may be infinite */
-        return 0;
-    /* In double, repeated multiplication is still far more exact than any fault. */
-    double k = unit->k + (l->grade == POSREF_GRADE_FLOAT32 ? 0 : unit->recurrence);
-    return k * l->u_angle * unit->angle + (l->grade == POSREF_GRADE_LOW ? unit->low : 0);
-}
-
-/* The part of the limit that is not the angle's and not the output's, relative to scale. */
-static double math_part(const struct judge_unit *unit, const struct limits *l)
-{
-    return l->u_table + l->u_sine + (2 + unit->extra) * l->u_math;
-}
-
-static double limit_of(const struct judge_unit *unit, int which, const struct limits *l,
-                       enum posref_dtype dtype)
-{
-    return unit->scale * (angle_part(unit, l) + math_part(unit, l)) +
-           unit->math_scale * l->u_math +
-           unit->out_scale[which] * l->u_out + unit->floor + floor_of(dtype);
-}
-
-/* Infinity is expected where the golden value rounds to it. */
-static bool overflows(double want, enum posref_dtype dtype)
-{
-    return dtype != POSREF_F64 && isinf(posref_widen(posref_narrow(want, dtype), dtype));
-}
-
 static bool element_holds(const struct judge_unit *unit, int which, double limit,
                           enum posref_dtype dtype)
 {
     double want = unit->want[which], got = unit->got[which];
-    if (overflows(want, dtype) || isinf(want))
+    if (posref_judge_overflows(want, dtype) || isinf(want))
         return isinf(got) && signbit(got) == signbit(want);
     return fabs(got - want) <= limit; /* false for NaN */
 }
 
-static bool norm_holds(const struct judge_unit *unit, const struct limits *l,
+static bool norm_holds(const struct judge_unit *unit, const struct judge_limits *l,
                        enum posref_dtype dtype)
 {
     if (!unit->is_pair || isinf(unit->got[0]) || isinf(unit->got[1]))
@@ -133,7 +70,8 @@ static bool norm_holds(const struct judge_unit *unit, const struct limits *l,
     /* A norm errs by at most the length of the error that is not along the circle: sqrt(2) times
      * the limit of one element without the angle's part. */
     return fabs(got - unit->scale) <=
-           1.5 * (unit->scale * (math_part(unit, l) + l->u_out) + floor_of(dtype));
+           1.5 * (unit->scale * (posref_judge_math_part(unit, l) + l->u_out) +
+                  posref_judge_floor(dtype));
 }
 
 struct sums {
@@ -150,10 +88,10 @@ static double nearest(double want, enum posref_dtype dtype)
 /* Errors are counted from the nearest value of the dtype, not from the golden one: golden values
  * that recur (the cosine of a pair that hardly turns, times an attention factor) would lend an
  * honest kernel's mean the error of their one common rounding. */
-static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct limits *l,
+static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct judge_limits *l,
                         enum posref_dtype dtype)
 {
-    double part = angle_part(unit, l);
+    double part = posref_judge_angle_part(unit, l);
     if (!unit->is_pair || unit->scale == 0 || part > 0.125 || isinf(unit->got[0]) ||
         isinf(unit->got[1]))
         return;
@@ -173,7 +111,7 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const 
  * standard deviations of an honest rounding's mean; several roundings add in squares. An attention
  * factor has an error of its own, common to all pairs: of its formula, and of one rounding where
  * it is held in the dtype. */
-static double bias_limit(const struct sums *sums, const struct limits *l, bool magnitude)
+static double bias_limit(const struct sums *sums, const struct judge_limits *l, bool magnitude)
 {
     double each = sqrt(l->u_out * l->u_out + l->u_table * l->u_table + l->u_math * l->u_math);
     double common = magnitude ? l->u_table + 3 * l->u_formula : 0.25 * l->u_math;
@@ -181,7 +119,7 @@ static double bias_limit(const struct sums *sums, const struct limits *l, bool m
 }
 
 /* The first breach of these limits. */
-static enum posref_breach breach_of(const struct judge_case *c, const struct limits *l)
+static enum posref_breach breach_of(const struct judge_case *c, const struct judge_limits *l)
 {
     enum posref_breach breach = POSREF_BREACH_NONE;
     struct sums sums = {0};
@@ -192,7 +130,8 @@ static enum posref_breach breach_of(const struct judge_case *c, const struct lim
     for (int64_t k = 0; k < c->n_units; k++) {
         const struct judge_unit *unit = &c->unit[k];
         for (int which = 0; which < unit->n; which++)
-            if (!element_holds(unit, which, limit_of(unit, which, l, c->dtype), c->dtype))
+            if (!element_holds(unit, which, posref_judge_limit(unit, which, l, c->dtype),
+                               c->dtype))
                 return POSREF_BREACH_ELEMENT;
         if (!norm_holds(unit, l, c->dtype))
             breach = POSREF_BREACH_NORM;
@@ -216,13 +155,13 @@ static double turned(const struct judge_unit *unit)
                  unit->want[0] * unit->got[0] + unit->want[1] * unit->got[1]);
 }
 
-static bool angle_is_judged(const struct judge_unit *unit, const struct limits *l)
+static bool angle_is_judged(const struct judge_unit *unit, const struct judge_limits *l)
 {
     return unit->is_pair && unit->scale != 0 && unit->k * l->u_angle * unit->angle <= 0.125;
 }
 
 /* c->farthest[i] = the unit of pair i with the largest judged angle, or NULL. */
-static void find_farthest(const struct judge_case *c, const struct limits *l)
+static void find_farthest(const struct judge_case *c, const struct judge_limits *l)
 {
     for (int i = 0; i < c->n_pairs; i++)
         c->farthest[i] = NULL;
@@ -236,10 +175,16 @@ static void find_farthest(const struct judge_case *c, const struct limits *l)
     }
 }
 
+/* What roundings of the angle and of the outputs turn a pair by, radians. */
+static double angle_noise(const struct judge_unit *unit, const struct judge_limits *l)
+{
+    return 2 * l->u_angle * unit->angle + 1.5 * (posref_judge_math_part(unit, l) + l->u_out);
+}
+
 /* Grade float32 forms an angle as position times one frequency, rounded: the error of
  * the angle is position * (error of the frequency), within 2 u |angle|. Fits the error of the
  * frequency of each pair at its largest judged angle, and checks the others against it. */
-static bool one_frequency(const struct judge_case *c, const struct limits *l)
+static bool one_frequency(const struct judge_case *c, const struct judge_limits *l)
 {
     find_farthest(c, l);
     for (int64_t k = 0; k < c->n_units; k++) {
@@ -248,8 +193,7 @@ static bool one_frequency(const struct judge_case *c, const struct limits *l)
         if (!far || far == unit)
             continue;
         double share = unit->position / far->position;
-        double noise = 2 * l->u_angle * unit->angle + 1.5 * (math_part(unit, l) + l->u_out);
-        double far_noise = 2 * l->u_angle * far->angle + 1.5 * (math_part(far, l) + l->u_out);
+        double noise = angle_noise(unit, l), far_noise = angle_noise(far, l);
         if (fabs(turned(unit) - share * turned(far)) > noise + fabs(share) * far_noise)
             return false;
     }
@@ -258,7 +202,7 @@ static bool one_frequency(const struct judge_case *c, const struct limits *l)
 
 static bool reaches(enum posref_breach *breach, const struct judge_case *c, enum posref_grade grade)
 {
-    const struct limits l = limits_of(grade, c->dtype);
+    const struct judge_limits l = posref_judge_grade_limits(grade, c->dtype);
     *breach = breach_of(c, &l);
     if (*breach == POSREF_BREACH_NONE && grade == POSREF_GRADE_FLOAT32 && !one_frequency(c, &l))
         *breach = POSREF_BREACH_ANGLE;
@@ -282,14 +226,14 @@ static void name_worst(struct posref_judgement *out, const struct judge_case *c,
 static void measure(struct posref_judgement *out, const struct judge_case *c,
                     enum posref_grade gate)
 {
-    const struct limits l = limits_of(gate, c->dtype);
+    const struct judge_limits l = posref_judge_grade_limits(gate, c->dtype);
     struct sums sums = {0};
     out->error_limits = -1;
     for (int64_t k = 0; k < c->n_units; k++) {
         const struct judge_unit *unit = &c->unit[k];
         double largest = 0;
         for (int which = 0; which < unit->n; which++) {
-            double limit = limit_of(unit, which, &l, c->dtype);
+            double limit = posref_judge_limit(unit, which, &l, c->dtype);
             bool holds = element_holds(unit, which, limit, c->dtype);
             /* An infinity where one is expected is no error. */
             double ratio = holds && isinf(unit->got[which])
@@ -386,9 +330,7 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
     const int64_t n_integers = check_integers(&c);
     memset(out, 0, sizeof *out);
     out->pair = -1;
-    const enum posref_grade best = dtype == POSREF_F64 ? POSREF_GRADE_EXACT : POSREF_GRADE_FLOAT32;
-    const enum posref_grade last = dtype == POSREF_F64 || dtype == POSREF_F32 ? POSREF_GRADE_FAST
-                                                                             : POSREF_GRADE_LOW;
+    const enum posref_grade best = posref_grade_best(dtype), last = posref_grade_worst(dtype);
     out->grade = POSREF_GRADE_FAIL;
     for (enum posref_grade grade = best; grade <= last; grade++) {
         enum posref_breach breach;

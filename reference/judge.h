@@ -65,4 +65,19 @@ posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum 
              const struct posref_tensors *actual, enum posref_dtype dtype, enum posref_grade gate,
              const struct posref_arena *arena, struct posref_error *err);
 
+/* How far each element may be off under each grade, for those who compare outputs with each other:
+ * out[grade] for the grades that the dtype has (exact to fast in f64; float32 to fast in f32;
+ * float32 to low in 16 bits), F64 tensors of golden's names and shapes in the arena; the others are
+ * empty. 0: a bit-identical copy or an integer; infinity: golden is infinite in the dtype. Fails
+ * as posref_judge does. */
+POSREF_MUST_USE enum posref_status
+posref_judge_limits(struct posref_tensors out[POSREF_GRADE_FAIL], const struct posref_spec *spec,
+                    enum posref_op op, const struct posref_tensors *inputs,
+                    const struct posref_tensors *golden, enum posref_dtype dtype,
+                    const struct posref_arena *arena, struct posref_error *err);
+
+/* The best and the worst grade that a dtype has beside fail. */
+enum posref_grade posref_grade_best(enum posref_dtype dtype);
+enum posref_grade posref_grade_worst(enum posref_dtype dtype);
+
 #endif

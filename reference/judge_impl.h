@@ -43,6 +43,24 @@ struct judge_unit {
     double position;
 };
 
+/* The units of a grade in a dtype; docs/tolerance.md names them. */
+struct judge_limits {
+    enum posref_grade grade;
+    double u_angle, u_math, u_out, u_table, u_sine, u_formula;
+};
+struct judge_limits posref_judge_grade_limits(enum posref_grade grade, enum posref_dtype dtype);
+/* The angle's part of a unit's limit, relative to its scale. */
+double posref_judge_angle_part(const struct judge_unit *unit, const struct judge_limits *l);
+/* The part that is neither the angle's nor the output's, relative to its scale. */
+double posref_judge_math_part(const struct judge_unit *unit, const struct judge_limits *l);
+/* How far element `which` of the unit may be off. */
+double posref_judge_limit(const struct judge_unit *unit, int which, const struct judge_limits *l,
+                          enum posref_dtype dtype);
+/* Half the spacing of subnormals: what rounding loses however small the value. */
+double posref_judge_floor(enum posref_dtype dtype);
+/* The dtype's nearest value is an infinity. */
+bool posref_judge_overflows(double want, enum posref_dtype dtype);
+
 struct judge_case {
     const struct posref_spec *spec;
     enum posref_op op;
