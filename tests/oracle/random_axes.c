@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#define PICK(d, list) ((list)[dice_below((d), (int64_t)(sizeof(list) / sizeof *(list)))])
+#define MAX_AXES 5
+#define MAX_ROWS 3
 
 static double pick_base(struct dice *d)
 {
@@ -44,19 +44,12 @@ static void add_scaling(struct request *r, struct dice *d)
 static void add_inputs(struct request *r, struct oracle_case *c, struct dice *d, int n_axes,
                        int64_t dim)
 {
-    const int64_t n = 1 + dice_below(d, 3), shape[2] = {n_axes, n}, x_shape[2] = {n, dim};
-    char text[512] = "";
-    size_t used = 0;
-    double *rows = malloc((size_t)(n * n_axes) * sizeof *rows), x[512];
+    const int64_t n = 1 + dice_below(d, MAX_ROWS), x_shape[2] = {n, dim};
+    double rows[MAX_AXES * MAX_ROWS], x[512];
     for (int64_t k = 0; k < n; k++)
-        for (int axis = 0; axis < n_axes; axis++) {
-            double position = rows[axis * n + k] = pick_position(d);
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.17g",
-                                     axis ? ":" : k ? "," : "", position);
-        }
-    request_add(r, "positions=%s", text);
-    oracle_case_add(c, false, "positions", n_axes > 1 ? 2 : 1, n_axes > 1 ? shape : shape + 1,
-                    rows);
+        for (int axis = 0; axis < n_axes; axis++)
+            rows[axis * n + k] = pick_position(d);
+    request_positions(r, c, n_axes, n, rows);
     for (int64_t k = 0; k < n * dim; k++) /* equal members of a pair may cancel */
         x[k] = dice_below(d, 3) ? dice_real(d, -4, 4) : dice_below(d, 2) ? 3 : -0.0;
     if (dice_below(d, 4))

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define PICK(d, list) ((list)[dice_below((d), (int64_t)(sizeof(list) / sizeof *(list)))])
-
 /* Whole positions near each other or far apart. */
 static void grid(struct request *r, struct oracle_case *c, struct dice *d, int64_t n[2],
                  double limit)

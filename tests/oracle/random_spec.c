@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define PICK(d, list) ((list)[dice_below((d), (int64_t)(sizeof(list) / sizeof *(list)))])
-
 static double pick_base(struct dice *d)
 {
     static const double usual[] = {1e4,    5e5, 1e6,  150000, 1000, 100,   256,   65536, 2,

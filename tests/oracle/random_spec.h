@@ -22,6 +22,10 @@ void request_add(struct request *r, const char *format, ...)
 void request_tensor(struct request *r, struct oracle_case *c, const char *name, int rank,
                     const int64_t *shape, const double *values);
 
+/* positions of several axes, rows [n_axes, n], as words with colons, and the case's input (of rank 1
+ * for one axis). */
+void request_positions(struct request *r, struct oracle_case *c, int n_axes, int64_t n,
+                       const double *rows);
 /* The case's input alone, for what the command line has in another form. */
 void request_note(struct oracle_case *c, const char *name, int rank, const int64_t *shape,
                   const double *values);
@@ -33,6 +37,8 @@ struct dice {
 uint64_t dice_bits(struct dice *d);
 int64_t dice_below(struct dice *d, int64_t n);        /* 0 .. n-1 */
 double dice_real(struct dice *d, double low, double high);
+/* One of an array. */
+#define PICK(d, list) ((list)[dice_below((d), (int64_t)(sizeof(list) / sizeof *(list)))])
 
 /* A random rope over several axes, and such a sinusoidal table. */
 void random_axes(struct request *r, struct oracle_case *c, struct dice *d);

@@ -89,3 +89,17 @@ double dice_real(struct dice *d, double low, double high)
 {
     return low + (high - low) * ((double)(dice_bits(d) >> 11) * 0x1p-53);
 }
+
+void request_positions(struct request *r, struct oracle_case *c, int n_axes, int64_t n,
+                       const double *rows)
+{
+    const int64_t shape[2] = {n_axes, n};
+    char text[512] = "";
+    size_t used = 0;
+    for (int64_t k = 0; k < n; k++)
+        for (int axis = 0; axis < n_axes; axis++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.17g",
+                                     axis ? ":" : k ? "," : "", rows[axis * n + k]);
+    request_add(r, "positions=%s", text);
+    request_note(c, "positions", n_axes > 1 ? 2 : 1, n_axes > 1 ? shape : shape + 1, rows);
+}
