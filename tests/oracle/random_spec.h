@@ -22,8 +22,8 @@ void request_add(struct request *r, const char *format, ...)
 void request_tensor(struct request *r, struct oracle_case *c, const char *name, int rank,
                     const int64_t *shape, const double *values);
 
-/* positions of several axes, rows [n_axes, n], as words with colons, and the case's input (of rank 1
- * for one axis). */
+/* positions of several axes, rows [n_axes, n], as words with colons, and the case's input (of rank
+ * 1 for one axis). */
 void request_positions(struct request *r, struct oracle_case *c, int n_axes, int64_t n,
                        const double *rows);
 /* The case's input alone, for what the command line has in another form. */
