@@ -197,8 +197,10 @@ enum posref_status posref_attention_open(struct posref_attention *a, struct posr
 {
     int64_t n_v;
     *a = (struct posref_attention){.job = job,
-                                   .hook = posref_scheme_def(job->spec->scheme)->attention};
-    while (a->hook->terms && a->hook->terms[a->n_terms])
+                                   .hook = posref_scheme_def(job->spec->scheme)->attention,
+                                   .scale_factor = 1};
+    a->terms = a->hook->terms;
+    while (a->terms && a->terms[a->n_terms])
         a->n_terms++;
     a->n_terms += a->n_terms == 0;
     enum posref_status status = read_rows(&a->q, &a->n_q, &a->heads, &a->dim, job, "q");
@@ -282,8 +284,8 @@ static enum posref_status scores(struct posref_attention *a)
     double *out[1 + POSREF_ATTENTION_TERMS] = {NULL};
     enum posref_status status = posref_job_output(&out[0], a->job, "scores", 3 - drop,
                                                   shape + drop);
-    for (int n = 0; a->hook->terms && n < a->n_terms && status == POSREF_OK; n++)
-        status = posref_job_output(&out[n + 1], a->job, a->hook->terms[n], 3 - drop, shape + drop);
+    for (int n = 0; a->terms && n < a->n_terms && status == POSREF_OK; n++)
+        status = posref_job_output(&out[n + 1], a->job, a->terms[n], 3 - drop, shape + drop);
     return status == POSREF_OK ? all_scores(out, a) : status;
 }
 

@@ -7,9 +7,9 @@
  *     attention[i, h] = sum over visible j of softmax_j(score[h, i, j]) (v[j, h] + value[h, i, j])
  *
  * or, with attention_kind=linear, quotients of sums over visible keys (attention_linear.c).
- * scale is 1/sqrt(dim of q) unless the spec says otherwise, t_i the temperature of query i
- * (temperature.c, 1 without one), and the only term without a hook is q_i . k_j. Private to
- * reference/. */
+ * scale is 1/sqrt(dim of q) unless the spec (or, for deberta, the hook) says otherwise, t_i the
+ * temperature of query i (temperature.c, 1 without one), and the only term without a hook is
+ * q_i . k_j. Private to reference/. */
 #ifndef POSREF_ATTENTION_H
 #define POSREF_ATTENTION_H
 
@@ -31,7 +31,9 @@ struct posref_attention {
     int64_t n_q, n_k, heads, kv_heads, v_heads, dim, dim_v;
     bool by_head;               /* q is 3-D: scores have a dimension of heads */
     struct posref_positions q_positions, k_positions; /* value NULL: none */
-    int n_terms;
+    const char *const *terms;   /* the hook's; begin() may set others */
+    int n_terms;                /* of them; begin() may lower it */
+    int scale_factor;           /* the scale is 1/sqrt(dim scale_factor): 1, or what begin() sets */
     void *state;                /* the hook's own, from begin() */
     struct posref_ball *phi;    /* linear: scratch [2, dim] */
     unsigned prec_bits;         /* that `root` and `scale` are for; 0: none yet */
@@ -160,6 +162,7 @@ bool posref_attention_reads(const struct posref_attention_hook *hook, const char
 
 extern const struct posref_attention_hook posref_attention_additive; /* additive.c */
 extern const struct posref_attention_hook posref_attention_rope; /* attention_rope.c */
+extern const struct posref_attention_hook posref_attention_deberta; /* deberta_attention.c */
 struct posref_plan;
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);
 void posref_attention_rope_estimate(struct posref_attention_estimate *out,

@@ -97,7 +97,7 @@ static enum posref_status set_scale(struct posref_attention *a, unsigned prec_bi
     if (spec->given[POSREF_FIELD_SOFTMAX_SCALE]) {
         posref_ball_set_double(&a->scale, spec->softmax_scale);
     } else {
-        posref_ball_set_int(&a->root, a->dim);
+        posref_ball_set_int(&a->root, a->dim * a->scale_factor);
         if (!posref_ball_sqrt(&a->root, &a->root, prec_bits))
             return POSREF_INTERNAL;
         if (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA &&

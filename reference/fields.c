@@ -74,6 +74,7 @@ static const char *const slopes[] = {"published", "geometric", "published_bf16",
 static const char *const tables[] = {"clipped", "full", NULL};
 static const char *const differences[] = {"query_minus_key", "key_minus_query", NULL};
 static const char *const weights_layouts[] = {"entries_heads", "heads_entries", NULL};
+static const char *const pos_att_types[] = {"c2p_p2c", "c2p", "p2c", NULL};
 static const char *const kernels[] = {"log", "power", NULL};
 
 static const char *const embedding_types[] = {"shaw", "relative_key", "relative_key_query", NULL};
@@ -309,7 +310,8 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                          "last key (bottom_right) or the first at the first "
                                          "(top_left), or those of a larger position"),
     [POSREF_FIELD_SOFTMAX_SCALE] = REAL("softmax_scale", softmax_scale, 0, true, 1e6, "", NULL,
-                                        "factor of q . k; default: 1/sqrt(dim), not rounded"),
+                                        "factor of q . k; default: 1/sqrt(dim), not rounded "
+                                        "(deberta: of dim times the number of its terms)"),
     [POSREF_FIELD_SOFTMAX_SCALE_FROM] =
         CHOICE("softmax_scale_from", softmax_scale_from, scale_sources, "dim",
                "1/sqrt(dim), or DeepSeek's m^2/sqrt(dim) with m = 1 + 0.1 mscale_all_dim ln factor "
@@ -350,6 +352,18 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                     .default_text = "true",
                                     .meaning = "half of the buckets are for keys after the query; "
                                                "false: these share the bucket of distance 0"},
+    [POSREF_FIELD_LOG_BUCKETS] = {.name = "log_buckets", .type = POSREF_TYPE_BOOL,
+                                  .offset = AT(log_buckets), .unit = "", .default_text = "true",
+                                  .meaning = "false: no buckets, rows are distances clamped to "
+                                             "max_distance (position_buckets=-1, as DeBERTa v1)"},
+    [POSREF_FIELD_POS_ATT_TYPE] =
+        CHOICE("pos_att_type", pos_att_type, pos_att_types, "c2p_p2c",
+               "terms beside q . k: the query with a row for keys (c2p), the key with a row for "
+               "queries (p2c), or both; all are divided by sqrt(dim (1 + their number))"),
+    [POSREF_FIELD_P2C_DIFFERENCE] =
+        CHOICE("p2c_difference", p2c_difference, differences, "query_minus_key",
+               "distance by which p2c looks its row up: that of c2p, as all released code does, or "
+               "its negative, as the paper writes"),
     [POSREF_FIELD_TABLE] = CHOICE("table", table, tables, "clipped",
                                   "2 max_distance + 1 entries, further distances clipped, or the "
                                   "full 2 max_position_embeddings - 1"),

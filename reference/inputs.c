@@ -17,6 +17,7 @@ static const struct posref_input_def inputs[] = {
     {"q", "queries of scores and attention, [n_q, dim] or [n_q, heads, dim]", false},
     {"k", "keys, the same with n_k rows; fewer heads are shared by groups of query heads", false},
     {"key_weights", "learned vectors of distances for keys; or their projection", false},
+    {"query_weights", "learned vectors of distances in place of the query", false},
     {"value_weights", "learned vectors of distances for values", false},
     {"u", "in place of the query against keys, [dim] or [heads, dim]", false},
     {"v_bias", "in place of the query against relative keys, [dim] or [heads, dim]", false},
@@ -116,12 +117,14 @@ static enum posref_status read_axis(int64_t *out, const struct shaping *s, const
     enum posref_status status = POSREF_OK;
     int field = posref_field_find(name);
     const char *spec = (const char *)s->spec;
+    if (field >= 0 && !s->spec->given[field])
+        return posref_fail(s->err, POSREF_BAD_INPUT, s->name, "needs %s to know its shape", name);
     if (field >= 0)
         memcpy(&value, spec + posref_field_def((enum posref_field)field)->offset, sizeof value);
     if (strcmp(name, "entries") == 0)
         *out = posref_scheme_def(s->spec->scheme)->entries(s->spec);
     else if (field >= 0)
-        *out = value; /* 0 where the field has no value */
+        *out = value;
     else
         status = count_positions(out, s, strcmp(name, "n") == 0     ? "positions"
                                          : strcmp(name, "n_q") == 0 ? "q_positions"

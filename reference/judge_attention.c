@@ -270,7 +270,7 @@ static double scale_of(const struct judged *g)
     double m = 1;
     if (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA)
         m = 1 + 0.1 * spec->mscale_all_dim * log(spec->factor);
-    return m * m / sqrt((double)g->a.dim);
+    return m * m / sqrt((double)(g->a.dim * g->a.scale_factor));
 }
 
 enum posref_status posref_judge_units_attention(struct judge_case *c)

@@ -110,6 +110,7 @@ enum posref_slopes { POSREF_SLOPES_PUBLISHED, POSREF_SLOPES_GEOMETRIC,
 enum posref_table_kind { POSREF_TABLE_CLIPPED, POSREF_TABLE_FULL };
 enum posref_difference { POSREF_DIFFERENCE_QUERY_MINUS_KEY, POSREF_DIFFERENCE_KEY_MINUS_QUERY };
 enum posref_entries_layout { POSREF_WEIGHTS_ENTRIES_HEADS, POSREF_WEIGHTS_HEADS_ENTRIES };
+enum posref_pos_att_type { POSREF_POS_ATT_BOTH, POSREF_POS_ATT_C2P, POSREF_POS_ATT_P2C };
 enum posref_kernel { POSREF_KERNEL_LOG, POSREF_KERNEL_POWER };
 
 enum posref_embedding_type { POSREF_EMBEDDING_SHAW, POSREF_EMBEDDING_RELATIVE_KEY,
@@ -207,6 +208,9 @@ enum posref_field {
     POSREF_FIELD_NUM_BUCKETS,
     POSREF_FIELD_MAX_DISTANCE,
     POSREF_FIELD_BIDIRECTIONAL,
+    POSREF_FIELD_LOG_BUCKETS,
+    POSREF_FIELD_POS_ATT_TYPE,
+    POSREF_FIELD_P2C_DIFFERENCE,
     POSREF_FIELD_TABLE,
     POSREF_FIELD_MAX_POSITION_EMBEDDINGS,
     POSREF_FIELD_DIFFERENCE,
@@ -316,6 +320,9 @@ struct posref_spec {
     int num_buckets;
     int max_distance;
     bool bidirectional;
+    bool log_buckets;
+    int pos_att_type;
+    int p2c_difference;
     int table;
     int max_position_embeddings;
     int difference;

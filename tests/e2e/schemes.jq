@@ -35,7 +35,7 @@ def values: (if .type | startswith("array") then "list of " else "" end)
   ["dynamic YaRN, LongRoPE's dynamic and mixed variants", "not done: no configuration that was read asks for them"],
   ["dual-chunk attention", "five tables for the queries and a rule for which of them a pair of chunks takes: positions can be typed, the choice belongs to the kernel"],
   ["FoPE", "learned mixtures of sines and cosines; one runtime's code was read, and no second source to check it by"],
-  ["DeBERTa's disentangled scores", "deberta has their buckets and look-ups; the products with projected rows are not done yet"],
+  ["DeBERTa's p2p", "position with position: an option of the original code that no released model takes; Hugging Face dropped it"],
   ["ReRoPE and Self-Extend", "clamp or divide distances inside attention, in two ranges of one row; only a copy of the code was read"],
   ["CoPE", "not done yet: positions are sums of gates of the scores, between learned rows"],
   ["xPos", "scales of queries and keys by their position; not done yet"],

@@ -140,7 +140,7 @@ static void times_scale(arb_t x, struct oracle_attention *a, int64_t i, slong pr
         arb_set_d(s, oracle_real(c, "softmax_scale"));
         arb_mul(x, x, s, prec + 32);
     } else {
-        arb_sqrt_ui(s, (ulong)a->dim, prec + 32);
+        arb_sqrt_ui(s, (ulong)(a->dim * (a->scale_factor ? a->scale_factor : 1)), prec + 32);
         arb_div(x, x, s, prec + 32);
     }
     if (oracle_is(c, "softmax_scale_from", "mla")) { /* 1 + mscale_all_dim ln(factor) / 10 */

@@ -18,6 +18,7 @@ struct oracle_attention {
     struct oracle_case *c;
     void *ctx;                /* the scheme's */
     const char *const *terms; /* names, NULL-terminated; NULL: one without a name */
+    int64_t scale_factor;     /* the scale is 1/sqrt(dim scale_factor); 0 stands for 1 */
     /* Each term of score (head, i, j) before the scale; NULL: q . k. */
     void (*term)(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
                  slong prec);

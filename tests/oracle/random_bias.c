@@ -89,6 +89,36 @@ static void buckets(struct request *r, struct oracle_case *c, struct dice *d, bo
         table(r, c, d, deberta ? 2 * n : n);
 }
 
+/* Disentangled scores: content, and the rows that pos_att_type asks for. */
+static void disentangled(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    static const char *const types[] = {"c2p_p2c", "c2p", "p2c"};
+    const bool plain = dice_below(d, 2);
+    const int type = (int)dice_below(d, 3);
+    const int64_t span = plain ? 1 + dice_below(d, 9) : 4 + 2 * dice_below(d, 4);
+    const int64_t heads = 1 + dice_below(d, 3), dim = 1 + dice_below(d, 6);
+    const int64_t shape[] = {heads, 2 * span, dim}, shared = dice_below(d, 2);
+    int64_t n[2];
+    request_add(r, "scheme=deberta");
+    request_add(r, "dim=%lld", (long long)dim);
+    request_add(r, "num_heads=%lld", (long long)heads);
+    if (plain)
+        request_add(r, "log_buckets=false");
+    else
+        request_add(r, "num_buckets=%lld", (long long)span);
+    request_add(r, "max_distance=%lld",
+                (long long)(plain ? span : span / 2 + 2 + dice_below(d, 100)));
+    request_add(r, "pos_att_type=%s", types[type]);
+    request_add(r, "p2c_difference=%s", dice_below(d, 2) ? "query_minus_key" : "key_minus_query");
+    grid(r, c, d, n, dice_below(d, 3) ? 40 : 2147483647);
+    values(r, c, d, "q", 3, (const int64_t[]){n[0], heads, dim}, -2, 2);
+    values(r, c, d, "k", 3, (const int64_t[]){n[1], heads, dim}, -2, 2);
+    if (type != 2)
+        values(r, c, d, "key_weights", shared ? 2 : 3, shape + shared, -2, 2);
+    if (type != 1)
+        values(r, c, d, "query_weights", shared ? 2 : 3, shape + shared, -2, 2);
+}
+
 static void relative(struct request *r, struct oracle_case *c, struct dice *d)
 {
     const int64_t size = 1 + dice_below(d, 40);
@@ -169,9 +199,11 @@ static void sandwich(struct request *r, struct oracle_case *c, struct dice *d)
 
 void random_bias(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    const int kind = (int)dice_below(d, 9);
+    const int kind = (int)dice_below(d, 10);
     if (kind <= 1)
         buckets(r, c, d, kind);
+    else if (kind == 9)
+        disentangled(r, c, d);
     else if (kind == 2)
         relative(r, c, d);
     else if (kind <= 5)
