@@ -40,7 +40,8 @@ run verify --db "$work/flipped.db"
 same "$status" 1 'verify of changed JSON'
 
 # So is one in what lookups go through: list would pass a vector over.
-for change in "UPDATE attribute SET value = 'inverse' WHERE key = 'direction' AND vector = 900" \
+for change in "UPDATE attribute SET value = 'inverse' WHERE key = 'direction' AND vector =
+        (SELECT min(vector) FROM attribute WHERE key = 'direction' AND value = 'forward')" \
     "DELETE FROM attribute WHERE key = 'flag' AND vector = 900" \
     "INSERT INTO attribute VALUES ('flag', 'zero-position', 1000000)" \
     "UPDATE vector SET sha256 = replace(sha256, '1', '2') WHERE n = 900" \
