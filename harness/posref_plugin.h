@@ -25,6 +25,8 @@
  *               |                                          |   angles [n, pairs] in radians
  *   rotate      | positions [n], x [n, dim]                | y, shape of x
  *               |   or x [n, heads, dim]                   |
+ *   rotate_     | positions [n], dy, shape as x            | dx, shape of dy: the gradient, the
+ *    backward   |                                          |   transpose of rotate
  *   embed       | positions [n], x [n, dim]                | y, shape of x
  *   bias        | q_positions [n_q], k_positions [n_k]     | bias [heads, n_q, n_k]
  *   weights     | the same, and logits [heads, n_q, n_k]   | weights [heads, n_q, n_k]: softmax

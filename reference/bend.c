@@ -39,6 +39,7 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
                             enum posref_op op)
 {
     const bool magnitude = posref_judge_has_magnitude(spec);
+    const bool rotates = op == POSREF_OP_ROTATE || op == POSREF_OP_ROTATE_BACKWARD;
     if (kind == POSREF_BEND_THETA_SQUARED)
         return false;
     if (kind == POSREF_BEND_YARN_FLAT || kind == POSREF_BEND_YARN_REVERSED ||
@@ -50,13 +51,13 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     if (kind == POSREF_BEND_MAGNITUDE_TWICE)
         return magnitude;
     if (kind == POSREF_BEND_TAIL_ZERO || (kind == POSREF_BEND_TAIL_SCALED && magnitude))
-        return op == POSREF_OP_ROTATE && spec->rotary_dim < spec->dim;
+        return rotates && spec->rotary_dim < spec->dim;
     if (is_theta(kind))
         return true;
     if (op == POSREF_OP_FREQUENCIES)
         return kind == POSREF_BEND_TRUNCATED;
     if (posref_bend_is_position(kind))
-        return kind != POSREF_BEND_POSITION_HEAD || op == POSREF_OP_ROTATE;
+        return kind != POSREF_BEND_POSITION_HEAD || rotates;
     switch (kind) {
     case POSREF_BEND_TAIL_SCALED: return false;
     case POSREF_BEND_SLOPE_GEOMETRIC:
@@ -68,7 +69,7 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     case POSREF_BEND_SINE_LATE:
     case POSREF_BEND_LAST_PAIR:
     case POSREF_BEND_LAST_CHANNEL:
-    case POSREF_BEND_LAST_ROWS: return op == POSREF_OP_ROTATE;
+    case POSREF_BEND_LAST_ROWS: return rotates;
     default: return true;
     }
 }

@@ -89,6 +89,28 @@ static int other_column(const struct posref_spec *spec, int channel, int n)
     return spec->pairing == POSREF_PAIRING_HALF ? channel / 2 : channel % n;
 }
 
+static bool is_backward(const struct bend_job *job)
+{
+    return job->op == POSREF_OP_ROTATE_BACKWARD;
+}
+
+/* The gradient reads what the rotation writes and turns the other way; that of mismatched tables as
+ * a kernel has it that runs its forward code with sines negated. */
+static void layout(struct posref_layout_pair *at, const struct bend_job *job, int i)
+{
+    posref_layout_rope(at, &job->bend->spec, i);
+    for (int which = 0; which < 2 && is_backward(job); which++) {
+        const int read = at->in[which];
+        at->in[which] = at->out[which];
+        at->out[which] = read;
+    }
+}
+
+static double sense(const struct bend_job *job)
+{
+    return (job->bend->spec.direction == POSREF_DIRECTION_INVERSE) == is_backward(job) ? 1 : -1;
+}
+
 static void rotate_pair(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
                         const struct turn *turn, int64_t base, int i)
 {
@@ -96,8 +118,8 @@ static void rotate_pair(struct bend_job *job, const struct rows *r, const struct
     const struct posref_spec *spec = &bend->spec;
     const double *x = r->x->data;
     struct posref_layout_pair at;
-    posref_layout_rope(&at, spec, i);
-    const double sign = spec->direction == POSREF_DIRECTION_INVERSE ? -1 : 1;
+    layout(&at, job, i);
+    const double sign = sense(job);
     const double u = x[base + at.in[0]], v = x[base + at.in[1]];
     const double norm = hypot(u, v) * fabs(l->magnitude);
     const bool spread = posref_bend_has(bend, POSREF_BEND_TABLE_SPREAD);
@@ -157,16 +179,19 @@ static enum posref_status rotate(struct bend_job *job, const struct bend_ladder 
                                  const struct posref_tensor *positions)
 {
     const struct posref_spec *spec = &job->bend->spec;
-    struct rows r = {.x = posref_tensors_find(job->in, "x"), .p = positions->data,
+    struct rows r = {.x = posref_tensors_find(job->in, is_backward(job) ? "dy" : "x"),
+                     .p = positions->data,
                      .n = positions->shape[positions->rank - 1]};
     if (!r.x || spec->dim == 0 || posref_tensor_count(r.x) % (r.n * spec->dim) != 0)
-        return posref_fail(job->err, POSREF_BAD_INPUT, "x", "has no bent form in this shape");
+        return posref_fail(job->err, POSREF_BAD_INPUT, is_backward(job) ? "dy" : "x",
+                           "has no bent form in this shape");
     r.heads = posref_tensor_count(r.x) / r.n / spec->dim;
     struct turn *turn = job->arena->alloc(job->arena->ctx, (size_t)l->n * sizeof *turn + 1);
     r.copied = job->arena->alloc(job->arena->ctx, (size_t)spec->dim * sizeof *r.copied);
     if (!turn || !r.copied)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
-    enum posref_status status = posref_bend_output(&r.y, &r.limit, &r.scale, job, "y", r.x->rank,
+    enum posref_status status = posref_bend_output(&r.y, &r.limit, &r.scale, job,
+                                                   is_backward(job) ? "dx" : "y", r.x->rank,
                                                    r.x->shape);
     if (status == POSREF_OK)
         status = posref_bend_pairs(job, r.n * r.heads * l->n);
@@ -203,7 +228,7 @@ enum posref_status posref_bend_rope(struct bend_job *job)
         return posref_fail(job->err, POSREF_BAD_INPUT, "positions", "have no bent form");
     if (job->op == POSREF_OP_TABLE && !job->bend->spec.given[POSREF_FIELD_TABLE_LAYOUT])
         return table(job, &ladder, positions);
-    if (job->op == POSREF_OP_ROTATE)
+    if (job->op == POSREF_OP_ROTATE || is_backward(job))
         return rotate(job, &ladder, positions);
     return posref_fail(job->err, POSREF_BAD_INPUT, "op", "has no bent form");
 }

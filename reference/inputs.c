@@ -12,6 +12,7 @@ static const struct posref_input_def inputs[] = {
     {"mask", "one value a token: 1, or 0 for padding; of scores and attention [n_q, n_k]: 1 where "
              "the key is seen, else 0", false},
     {"x", "what is rotated, or what the table is added to", false},
+    {"dy", "gradient with respect to the rotated vectors, for rotate_backward", false},
     {"weights", "the learned table of the scheme", false},
     {"logits", "scaled scores before the bias, for weights", false},
     {"q", "queries of scores and attention, [n_q, dim] or [n_q, heads, dim]", false},

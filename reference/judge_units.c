@@ -233,13 +233,14 @@ static void add_mismatched(struct judge_case *c, const struct judge_frequency *f
     }
 }
 
-/* y [n, dim] or [n, heads, dim]. */
-static enum posref_status rotate_units(struct judge_case *c)
+/* y [n, dim] or [n, heads, dim] of x; or dx of dy, whose pairs are written where x was read. */
+static enum posref_status rotate_units(struct judge_case *c, const char *output, const char *input)
 {
     const struct posref_tensor *positions = posref_tensors_find(c->inputs, "positions");
-    const struct posref_tensor *x = posref_tensors_find(c->inputs, "x");
+    const struct posref_tensor *x = posref_tensors_find(c->inputs, input);
+    const bool backward = c->op == POSREF_OP_ROTATE_BACKWARD;
     const bool mismatched = c->spec->pairing == POSREF_PAIRING_MISMATCHED;
-    const int pairs = posref_layout_pairs(c->spec), y = find_tensor(c, "y");
+    const int pairs = posref_layout_pairs(c->spec), y = find_tensor(c, output);
     const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
     const int64_t heads = n_rows / positions->shape[positions->rank - 1];
     const double magnitude = mismatched ? posref_judge_magnitude(c->spec) : 1;
@@ -256,8 +257,9 @@ static enum posref_status rotate_units(struct judge_case *c)
             add_mismatched(c, f, &at, x->data, magnitude, row / heads, y, base);
             continue;
         }
+        const int *to = backward ? at.in : at.out;
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row / heads),
-                                                    y, base + at.out[0], y, base + at.out[1]);
+                                                    y, base + to[0], y, base + to[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
     }
     return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;
@@ -273,7 +275,8 @@ enum posref_status posref_judge_units(struct judge_case *c)
     switch (c->op) {
     case POSREF_OP_FREQUENCIES: return frequency_units(c);
     case POSREF_OP_TABLE: return table_units(c);
-    case POSREF_OP_ROTATE: return rotate_units(c);
+    case POSREF_OP_ROTATE: return rotate_units(c, "y", "x");
+    case POSREF_OP_ROTATE_BACKWARD: return rotate_units(c, "dx", "dy");
     default:
         return posref_fail(c->err, POSREF_BAD_INPUT, "op", "%s is not judged",
                            posref_op_name(c->op));

@@ -459,6 +459,8 @@ enum posref_op {
                             * complex: table [n, r/2, 2]; matrix: table [n, r/2, 2, 2]; angles:
                             * angles [n, r/2], radians, without the attention factor             */
     POSREF_OP_ROTATE,      /* rope: y [n, dim] or [n, heads, dim], from x of that shape          */
+    POSREF_OP_ROTATE_BACKWARD, /* rope: dx, from dy of that shape: the gradient of rotate, the
+                            * rotation by -position with the same attention factor, dx = R^T dy  */
     POSREF_OP_EMBED,       /* sinusoidal, learned: y = x + table, shape of x                     */
     POSREF_OP_BIAS,        /* additive biases: bias [h, n_q, n_k]                                */
     POSREF_OP_WEIGHTS,     /* alibi: weights [h, n_q, n_k] = softmax over k of logits + bias     */

@@ -4,7 +4,8 @@
  * Pair i of r/2 turns by the angle a = position * theta_i, theta_i = base^(-2i/r), possibly scaled
  * for long context (scaling_*.c), and both cos and sin carry the scaling's attention factor:
  *     y1 = x1 cos a - x2 sin a,    y2 = x2 cos a + x1 sin a.
- * pairing says which channels a pair is; direction=inverse turns x by -a. */
+ * pairing says which channels a pair is; direction=inverse turns x by -a. The gradient of y with
+ * respect to x is the transpose of that: dx = R^T dy, the rotation by -a with the same factor. */
 #include "attention.h"
 #include "plan.h"
 
@@ -30,7 +31,7 @@ static const struct posref_field_use fields[] = {
 };
 
 static const struct posref_input_use inputs[] = {{"positions", ""}, {"x", "n,[*],dim"},
-                                                 {NULL, NULL}};
+                                                 {"dy", "n,[*],dim"}, {NULL, NULL}};
 
 /* Gemma 4's proportional form: pairs over the whole head, of which the first few turn. */
 static enum posref_status check_partial(const struct posref_spec *spec, struct posref_error *err)
@@ -96,18 +97,40 @@ static enum posref_status frequencies(struct posref_job *job, const struct posre
     return status;
 }
 
-static enum posref_status rotate(struct posref_job *job, const struct posref_plan *plan,
+static enum posref_status rotate(struct posref_job *job, const char *output, const char *input,
+                                 const struct posref_plan *plan,
                                  const struct posref_positions *positions)
 {
     const double *x;
     double *y;
     int64_t heads;
-    enum posref_status status = posref_job_rows(&x, &heads, job, "x", positions->n, plan->dim);
+    enum posref_status status = posref_job_rows(&x, &heads, job, input, positions->n, plan->dim);
     if (status != POSREF_OK)
         return status;
-    const struct posref_tensor *like = posref_tensors_find(job->in, "x");
-    status = posref_job_output(&y, job, "y", like->rank, like->shape);
+    const struct posref_tensor *like = posref_tensors_find(job->in, input);
+    status = posref_job_output(&y, job, output, like->rank, like->shape);
     return status == POSREF_OK ? posref_plan_rotate(y, x, heads, plan, positions) : status;
+}
+
+/* The gradient is the transposed rotation: each pair reads what it wrote, writes what it read, and
+ * turns the other way. Of mismatched tables the transpose is no such plan. */
+static enum posref_status rotate_backward(struct posref_job *job, const struct posref_plan *plan,
+                                          const struct posref_positions *positions)
+{
+    struct posref_plan transposed = *plan;
+    if (job->spec->pairing == POSREF_PAIRING_MISMATCHED)
+        return posref_fail(job->err, POSREF_BAD_INPUT, "pairing",
+                           "mismatched is no rotation and has no rotate_backward");
+    transposed.pair = posref_job_alloc(job, (size_t)plan->n_pairs, sizeof *transposed.pair);
+    if (!transposed.pair)
+        return POSREF_NO_MEMORY;
+    for (int i = 0; i < plan->n_pairs; i++) {
+        const struct posref_plan_pair *of = &plan->pair[i];
+        transposed.pair[i] = (struct posref_plan_pair){
+            .in = {of->out[0], of->out[1]}, .out = {of->in[0], of->in[1]},
+            .column = {of->column[0], of->column[1]}, .sign = -of->sign};
+    }
+    return rotate(job, "dx", "dy", &transposed, positions);
 }
 
 static enum posref_status prepare(const struct posref_plan **out, struct posref_job *job)
@@ -132,20 +155,24 @@ enum posref_status posref_rope_plan(const struct posref_plan **out, struct posre
 static enum posref_status eval(struct posref_job *job)
 {
     const bool has_x = posref_job_has(job, "x");
-    const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE,
-                                              has_x || posref_job_has(job, "positions"));
+    const bool has_dy = posref_job_has(job, "dy");
+    const bool placed = has_x || has_dy || posref_job_has(job, "positions");
+    const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE, placed);
     const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
+    const bool wants_backward = posref_job_wants(job, POSREF_OP_ROTATE_BACKWARD, has_dy);
     const struct posref_plan *plan = NULL;
     struct posref_positions positions;
     enum posref_status status = posref_rope_plan(&plan, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
         status = frequencies(job, plan);
-    if (status == POSREF_OK && (wants_table || wants_rotate))
+    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
         status = posref_job_positions(&positions, job, "positions", plan->n_axes);
     if (status == POSREF_OK && wants_table)
         status = posref_rope_table(job, plan, &positions);
     if (status == POSREF_OK && wants_rotate)
-        status = rotate(job, plan, &positions);
+        status = rotate(job, "y", "x", plan, &positions);
+    if (status == POSREF_OK && wants_backward)
+        status = rotate_backward(job, plan, &positions);
     return status;
 }
 
@@ -170,7 +197,8 @@ const struct posref_scheme_def posref_rope = {
                         "axis and frequency (docs/axes.md)"},
     .fields = fields,
     .inputs = inputs,
-    .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE,
+    .ops = 1U << POSREF_OP_FREQUENCIES | 1U << POSREF_OP_TABLE | 1U << POSREF_OP_ROTATE |
+           1U << POSREF_OP_ROTATE_BACKWARD,
     .defaults = posref_axes_defaults,
     .check = check,
     .eval = eval,

@@ -28,6 +28,7 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
 static const char *const ops[POSREF_N_OPS] = {
     [POSREF_OP_ALL] = "all",       [POSREF_OP_FREQUENCIES] = "frequencies",
     [POSREF_OP_TABLE] = "table",   [POSREF_OP_ROTATE] = "rotate",
+    [POSREF_OP_ROTATE_BACKWARD] = "rotate_backward",
     [POSREF_OP_EMBED] = "embed",   [POSREF_OP_BIAS] = "bias",
     [POSREF_OP_WEIGHTS] = "weights", [POSREF_OP_SCORES] = "scores",
     [POSREF_OP_ATTENTION] = "attention",

@@ -124,6 +124,7 @@ static void run_threads(struct bulk *bulk, int n_threads)
 static int64_t rows_of_block(const struct posref_spec *spec, const struct posref_tensors *in)
 {
     const struct posref_tensor *x = posref_tensors_find(in, "x");
+    x = x ? x : posref_tensors_find(in, "dy");
     const struct posref_tensor *positions = posref_tensors_find(in, "positions");
     if (!spec->given[POSREF_FIELD_DIM] || !positions || positions->rank != 1 ||
         in->n > 1 + (x != NULL))

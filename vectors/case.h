@@ -63,7 +63,7 @@ POSREF_MUST_USE enum posref_status posref_cases_parse(struct posref_case_list *o
  *   NAME=random[:SIZE] the shape that the scheme takes (posref_input_shape), its free axis (heads,
  *                      rows) SIZE long; values k/64 (logits: k/16) with 1 <= |k| <= 127, drawn by a
  *                      generator seeded by the id: exact in bfloat16 and float16, never zero
- *   x=basis            [n, HEADS, dim]: head h is the h-th of the basis vectors whose channels lie
+ *   x, dy=basis        [n, HEADS, dim]: head h is the h-th of the basis vectors whose channels lie
  *                      at the ends and in the middle of the rotated part and of the head
  *   NAME=1,0.5,...     these values
  *   q, k, v=random[:HEADS][xDIM]  rows as many as positions, [n, DIM] or [n, HEADS, DIM]; DIM is

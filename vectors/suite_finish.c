@@ -71,7 +71,8 @@ static void add_flag(struct posref_draft *draft, const char *flag)
 static void derive_flags(struct posref_draft *draft, const struct posref_vector *vector)
 {
     const struct posref_spec *spec = &draft->spec;
-    bool moved = false, x = draft->input[posref_input_find("x")];
+    bool moved = false;
+    const bool x = draft->input[posref_input_find("x")] || draft->input[posref_input_find("dy")];
     for (int t = 0; t < vector->inputs.n; t++) {
         const struct posref_tensor *tensor = &vector->inputs.item[t];
         const double *value = tensor->data;

@@ -243,11 +243,17 @@ static void embed_row(const struct job *job, const struct posref_plugin_tensor *
         }
 }
 
+static bool is_backward(const struct job *job)
+{
+    return posref_plugin_word_is(job->call->op, "rotate_backward");
+}
+
 static void rows(const struct job *job)
 {
+    const bool back = is_backward(job);
     const struct posref_plugin_tensor *positions = posref_plugin_find(job->call, "positions");
-    const struct posref_plugin_tensor *x = posref_plugin_find(job->call, "x");
-    const struct posref_plugin_tensor *y = posref_plugin_find(job->call, "y");
+    const struct posref_plugin_tensor *x = posref_plugin_find(job->call, back ? "dy" : "x");
+    const struct posref_plugin_tensor *y = posref_plugin_find(job->call, back ? "dx" : "y");
     for (int64_t n = 0; n < x->shape[0]; n++)
         for (int64_t h = 0; h < (x->rank == 3 ? x->shape[1] : 1); h++) {
             double position = posref_plugin_position(positions, 0, n);
@@ -382,7 +388,8 @@ static const char *unknown_value(const char *spec)
 static int32_t supports(void *state, const struct posref_plugin_call *call, char *why,
                         size_t why_size)
 {
-    static const char *const ops[] = {"frequencies", "table", "rotate", "embed", "bias", "weights"};
+    static const char *const ops[] = {"frequencies", "table", "rotate", "rotate_backward",
+                                      "embed", "bias", "weights"};
     static const char *const schemes[] = {"rope", "sinusoidal", "alibi"};
     bool op = false, scheme = false;
     (void)state;
@@ -416,7 +423,8 @@ static int32_t run(void *state, const struct posref_plugin_call *call, char *why
     job.pairs = (int)number(&job, "rotary_dim", job.dim) / 2;
     job.base = number(&job, "base", 10000);
     job.half = is(&job, "pairing", "half") != setting->swapped;
-    job.inverse = is(&job, "direction", "inverse");
+    /* With these pairings the gradient is the rotation the other way. */
+    job.inverse = is(&job, "direction", "inverse") != is_backward(&job);
     job.concat = is(&job, "order", "concat");
     return run_ladder(&job, why, why_size);
 }

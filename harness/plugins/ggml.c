@@ -444,6 +444,12 @@ static void fill_positions(int32_t *out, const struct rope *rope,
                                  ? 0 : (int32_t)posref_plugin_position(positions, rope->axis[k], i);
 }
 
+/* The gradient, dx of dy, is the rotation the other way; ggml has it for training. */
+static bool is_backward(const struct posref_plugin_call *call)
+{
+    return posref_plugin_word_is(call->op, "rotate_backward");
+}
+
 /* The node that rotates a. */
 static void *rotation(const struct ggml *g, void *context, void *a, void *b, void *c,
                       struct rope *rope)
@@ -467,8 +473,10 @@ static int32_t run_rope(struct ggml *g, const struct posref_plugin_call *call, c
     int32_t status = read_rope(&rope, g, call->spec, why, why_size);
     if (status != POSREF_PLUGIN_OK)
         return status;
-    const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
-    const struct posref_plugin_tensor *y = posref_plugin_find(call, "y");
+    const bool backward = is_backward(call);
+    const struct posref_plugin_tensor *x = posref_plugin_find(call, backward ? "dy" : "x");
+    const struct posref_plugin_tensor *y = posref_plugin_find(call, backward ? "dx" : "y");
+    rope.is_inverse = rope.is_inverse != backward;
     const struct posref_plugin_tensor *positions = posref_plugin_find(call, "positions");
     int64_t n = x->shape[0], heads = x->rank == 3 ? x->shape[1] : 1;
     size_t bytes = (size_t)count(x) * posref_plugin_dtype_size(x->dtype);
@@ -531,14 +539,16 @@ static int32_t run_weights(struct ggml *g, const struct posref_plugin_call *call
 static int32_t supports_rope(const struct ggml *g, const struct posref_plugin_call *call, char *why,
                              size_t why_size)
 {
-    const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
+    const bool backward = is_backward(call);
+    const struct posref_plugin_tensor *x = posref_plugin_find(call, backward ? "dy" : "x");
+    const struct posref_plugin_tensor *y = posref_plugin_find(call, backward ? "dx" : "y");
     const struct posref_plugin_tensor *positions = posref_plugin_find(call, "positions");
     struct rope rope;
     if (x == NULL || positions == NULL || x->rank > 3)
         return decline(why, why_size, "x [n, dim] or [n, heads, dim] only");
     if (x->dtype != POSREF_PLUGIN_F32 && x->dtype != POSREF_PLUGIN_F16)
         return decline(why, why_size, "rotate takes f32 and f16");
-    if (!is_contiguous(x) || !is_contiguous(posref_plugin_find(call, "y")))
+    if (!is_contiguous(x) || !is_contiguous(y))
         return decline(why, why_size, "contiguous tensors only");
     const bool several = positions->rank == 2;
     for (int64_t axis = 0; axis < (several ? positions->shape[0] : 1); axis++)
@@ -553,7 +563,8 @@ static int32_t supports_rope(const struct ggml *g, const struct posref_plugin_ca
 static int32_t ggml_supports(void *state, const struct posref_plugin_call *call, char *why,
                              size_t why_size)
 {
-    if (posref_plugin_word_is(call->op, "rotate") && is(call->spec, "scheme", "rope"))
+    const bool rotates = posref_plugin_word_is(call->op, "rotate") || is_backward(call);
+    if (rotates && is(call->spec, "scheme", "rope"))
         return supports_rope(state, call, why, why_size);
     if (!posref_plugin_word_is(call->op, "weights") || !is(call->spec, "scheme", "alibi"))
         return decline(why, why_size, "ggml hands out rotations and softmax weights only");
@@ -565,8 +576,8 @@ static int32_t ggml_supports(void *state, const struct posref_plugin_call *call,
 static int32_t ggml_run(void *state, const struct posref_plugin_call *call, char *why,
                         size_t why_size)
 {
-    return posref_plugin_word_is(call->op, "rotate") ? run_rope(state, call, why, why_size)
-                                                     : run_weights(state, call);
+    return posref_plugin_word_is(call->op, "weights") ? run_weights(state, call)
+                                                      : run_rope(state, call, why, why_size);
 }
 
 const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)

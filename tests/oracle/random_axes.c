@@ -41,8 +41,15 @@ static void add_scaling(struct request *r, struct dice *d)
         request_add(r, "original_max_position_embeddings=%d", dice_below(d, 2) ? 32768 : 500);
 }
 
+/* Equal members of a pair may cancel. */
+static void draw_rows(double *x, struct dice *d, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        x[k] = dice_below(d, 3) ? dice_real(d, -4, 4) : dice_below(d, 2) ? 3 : -0.0;
+}
+
 static void add_inputs(struct request *r, struct oracle_case *c, struct dice *d, int n_axes,
-                       int64_t dim)
+                       int64_t dim, bool gradient)
 {
     const int64_t n = 1 + dice_below(d, MAX_ROWS), x_shape[2] = {n, dim};
     double rows[MAX_AXES * MAX_ROWS], x[512];
@@ -50,10 +57,12 @@ static void add_inputs(struct request *r, struct oracle_case *c, struct dice *d,
         for (int axis = 0; axis < n_axes; axis++)
             rows[axis * n + k] = pick_position(d);
     request_positions(r, c, n_axes, n, rows);
-    for (int64_t k = 0; k < n * dim; k++) /* equal members of a pair may cancel */
-        x[k] = dice_below(d, 3) ? dice_real(d, -4, 4) : dice_below(d, 2) ? 3 : -0.0;
+    draw_rows(x, d, n * dim);
     if (dice_below(d, 4))
         request_tensor(r, c, "x", 2, x_shape, x);
+    draw_rows(x, d, n * dim);
+    if (gradient)
+        request_tensor(r, c, "dy", 2, x_shape, x);
 }
 
 /* n numbers from 0 on (or 1, at least `least`) that add up to `sum`, as a list. */
@@ -141,7 +150,8 @@ void random_axes(struct request *r, struct oracle_case *c, struct dice *d)
     request_add(r, "dim=%lld", (long long)dim);
     request_add(r, "rotary_dim=%lld", (long long)(2 * pairs));
     request_add(r, "base=%.17g", pick_base(d));
-    request_add(r, "pairing=%s", PICK(d, pairings));
+    const char *pairing = PICK(d, pairings);
+    request_add(r, "pairing=%s", pairing);
     if (dice_below(d, 3) == 0)
         request_add(r, "direction=inverse");
     if (dice_below(d, 3) == 0)
@@ -154,5 +164,5 @@ void random_axes(struct request *r, struct oracle_case *c, struct dice *d)
     } else {
         add_unequal_dims(r, d, n_axes, pairs);
     }
-    add_inputs(r, c, d, n_axes, dim);
+    add_inputs(r, c, d, n_axes, dim, pairing[0] != 'm' && dice_below(d, 3) == 0);
 }

@@ -213,12 +213,15 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
         request_add(r, "rotary_dim=%lld", (long long)rotary_dim);
     if (dice_below(d, 3) == 0)
         request_add(r, "direction=inverse");
+    bool mismatched = false;
     if (rotary_dim == dim && dice_below(d, 6) == 0) {
         add_proportional(r, d, dim);
     } else {
         static const char *const pairings[] = {"half", "interleaved", "interleaved_to_half",
                                                "mismatched"};
-        request_add(r, "pairing=%s", PICK(d, pairings));
+        const char *pairing = PICK(d, pairings);
+        mismatched = pairing[0] == 'm';
+        request_add(r, "pairing=%s", pairing);
         request_add(r, "partial=%s", dice_below(d, 3) ? "leading" : "trailing");
         add_scaling(r, d, rotary_dim);
     }
@@ -227,6 +230,8 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
     int64_t shape[2] = {n, dim};
     if (dice_below(d, 4))
         add_values(r, c, d, "x", 2, shape);
+    if (!mismatched && dice_below(d, 3) == 0)
+        add_values(r, c, d, "dy", 2, shape);
 }
 
 /* Positions, with an offset or a mask, or a mask that they are counted from. */

@@ -164,7 +164,8 @@ static bool has_output(struct oracle_case *c, const char *op)
 {
     static const char *const wanted[][2] = {
         {"frequencies", "inv_freq"}, {"frequencies", "slopes"}, {"table", "cos"},
-        {"table", "table"}, {"rotate", "y"}, {"embed", "y"}, {"bias", "bias"},
+        {"table", "table"}, {"rotate", "y"}, {"rotate_backward", "dx"}, {"embed", "y"},
+        {"bias", "bias"},
         {"weights", "weights"},
         {"scores", "scores"},
         {"attention", "attention"},

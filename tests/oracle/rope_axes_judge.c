@@ -4,6 +4,7 @@
  *
  *   y1 = x1 c - x2 s,  y2 = x2 c + x1 s,  inverse: s negated
  *
+ * The gradient is the transpose: dx1 = dy1 c + dy2 s, dx2 = dy2 c - dy1 s, inverse: s negated.
  * interleaved_to_half reads the latter and writes the former; mismatched: channel o + k takes c and
  * s of column k mod n. Angles counted in turns may be whole eighths, where two terms can cancel:
  * then both are a multiple of sqrt(1/2), and the sum is formed before the root. */
@@ -19,8 +20,8 @@ struct judging {
     struct axes a;
     int64_t dim, first, n_positions, n_heads;
     bool reads_half, writes_half, mismatched, inverse;
-    bool *written; /* [dim] */
-    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y;
+    bool *written, *reached; /* [dim]: of y, of dx */
+    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y, *dy, *dx;
     struct rope_table table;
     int64_t position, column;
     const struct axes_block *block;
@@ -66,8 +67,9 @@ static void set_eighth(struct judging *g, double u, double v, slong prec)
     arb_mul(g->one, g->one, g->two, prec);
 }
 
-/* Output number `at` is u cos + v sin. */
-static bool judge_sum(struct judging *g, int64_t at, double u, double v, slong prec)
+/* Output number `at` of y is u cos + v sin. */
+static bool judge_sum(struct judging *g, struct oracle_tensor *y, int64_t at, double u, double v,
+                      slong prec)
 {
     if (g->part == 8) {
         set_eighth(g, u, v, prec);
@@ -79,14 +81,14 @@ static bool judge_sum(struct judging *g, int64_t at, double u, double v, slong p
         arb_add(g->one, g->one, g->two, prec);
     }
     if (!arb_is_zero(g->one))
-        return oracle_judge(g->tally, g->c, g->y, at, g->one, prec);
+        return oracle_judge(g->tally, g->c, y, at, g->one, prec);
     int c = sign_of(g->c_arb), s = sign_of(g->s_arb);
     if (c == 0 || s == 0)
         return false;
     /* -0 when both terms are -0; terms that cancel are no zeros */
     bool both_zero = (u == 0 || arb_is_zero(g->c_arb)) && (v == 0 || arb_is_zero(g->s_arb));
     bool negative = both_zero && (signbit(u) != 0) != (c < 0) && (signbit(v) != 0) != (s < 0);
-    oracle_judge_zero(g->tally, g->c, g->y, at, negative);
+    oracle_judge_zero(g->tally, g->c, y, at, negative);
     return true;
 }
 
@@ -106,7 +108,23 @@ static bool judge_output(struct judging *g, int64_t j, int which, slong prec)
         double x1 = g->x->data[row + channel(g, g->reads_half, j, 0)];
         double x2 = g->x->data[row + channel(g, g->reads_half, j, 1)];
         double v = which ? x1 : -x2;
-        done &= judge_sum(g, row + out, which ? x2 : x1, g->inverse ? -v : v, prec);
+        done &= judge_sum(g, g->y, row + out, which ? x2 : x1, g->inverse ? -v : v, prec);
+    }
+    return done;
+}
+
+static bool judge_gradient(struct judging *g, int64_t j, slong prec)
+{
+    bool done = true;
+    const double sign = g->inverse ? -1 : 1;
+    int64_t to1 = channel(g, g->reads_half, j, 0), to2 = channel(g, g->reads_half, j, 1);
+    g->reached[to1] = g->reached[to2] = true;
+    for (int64_t h = 0; h < g->n_heads; h++) {
+        int64_t row = (g->position * g->n_heads + h) * g->dim;
+        double g1 = g->dy->data[row + channel(g, g->writes_half, j, 0)];
+        double g2 = g->dy->data[row + channel(g, g->writes_half, j, 1)];
+        done &= judge_sum(g, g->dx, row + to1, g1, sign * g2, prec);
+        done &= judge_sum(g, g->dx, row + to2, g2, -sign * g1, prec);
     }
     return done;
 }
@@ -129,6 +147,8 @@ static bool column_unit(void *ctx, slong prec)
         arb_mul(g->one, g->one, g->two, prec + 64);
         done &= rope_table_angle(&g->table, g->tally, g->c, g->position, g->column, g->one, prec);
     }
+    if (g->dx)
+        done &= judge_gradient(g, j, prec);
     if (!g->y)
         return done;
     for (int which = 0; which < 2 && !g->mismatched; which++)
@@ -141,15 +161,20 @@ static bool column_unit(void *ctx, slong prec)
 static bool check_shapes(struct judging *g)
 {
     struct oracle_case *c = g->c;
-    g->n_heads = g->x && g->x->rank == 3 ? g->x->shape[1] : 1;
+    const struct oracle_tensor *rows = g->x ? g->x : g->dy;
+    g->n_heads = rows && rows->rank == 3 ? rows->shape[1] : 1;
     int64_t x2[2] = {g->n_positions, g->dim}, x3[3] = {g->n_positions, g->n_heads, g->dim};
-    int rank = g->x && g->x->rank == 3 ? 3 : 2;
+    int rank = rows && rows->rank == 3 ? 3 : 2;
     const int64_t *shape = rank == 3 ? x3 : x2;
-    if (g->y && !g->x)
-        return oracle_fail(c, "y without x");
+    if ((g->y && !g->x) || (g->dx && !g->dy))
+        return oracle_fail(c, "y without x, or dx without dy");
+    if (g->dx && g->mismatched)
+        return oracle_fail(c, "the gradient of mismatched tables is not offered");
     return (!g->inv_freq || oracle_shaped(c, g->inv_freq, 1, &g->a.n_columns)) &&
            (!g->factor || oracle_shaped(c, g->factor, 0, NULL)) &&
            rope_table_shaped(&g->table, c, g->n_positions, g->a.n_columns) &&
+           (!g->dx || (oracle_shaped(c, g->dy, rank, shape) &&
+                       oracle_shaped(c, g->dx, rank, shape))) &&
            (!g->y || (oracle_shaped(c, g->x, rank, shape) && oracle_shaped(c, g->y, rank, shape)));
 }
 
@@ -158,7 +183,7 @@ static bool read_positions(struct judging *g)
 {
     struct oracle_tensor *p = g->positions = oracle_input(g->c, "positions");
     if (!p)
-        return !(rope_table_any(&g->table) || g->y) || oracle_fail(g->c, "no positions");
+        return !(rope_table_any(&g->table) || g->y || g->dx) || oracle_fail(g->c, "no positions");
     if (p->rank < 1 || p->rank > 2 || (p->rank == 2 ? p->shape[0] : 1) != g->a.n_axes)
         return oracle_fail(g->c, "positions: another number of axes than the spec has");
     g->n_positions = p->shape[p->rank - 1];
@@ -184,11 +209,15 @@ static bool read_case(struct judging *g)
     if (g->dim < g->a.r || g->dim > 1 << 20)
         return oracle_fail(c, "dim out of range");
     g->written = calloc((size_t)g->dim, sizeof *g->written);
+    g->reached = calloc((size_t)g->dim, sizeof *g->reached);
     g->x = oracle_input(c, "x");
     g->inv_freq = oracle_output(c, "inv_freq");
     g->factor = oracle_output(c, "attention_factor");
     g->y = oracle_output(c, "y");
-    return g->written && rope_table_read(&g->table, c) && read_positions(g) && check_shapes(g);
+    g->dy = oracle_input(c, "dy");
+    g->dx = oracle_output(c, "dx");
+    return g->written && g->reached && rope_table_read(&g->table, c) && read_positions(g) &&
+           check_shapes(g);
 }
 
 static void judge_all(struct judging *g)
@@ -197,7 +226,7 @@ static void judge_all(struct judging *g)
         oracle_raise(frequency_unit, g);
     if (g->factor)
         oracle_raise(factor_unit, g);
-    if (!rope_table_any(&g->table) && !g->y)
+    if (!rope_table_any(&g->table) && !g->y && !g->dx)
         return;
     for (g->position = 0; g->position < g->n_positions; g->position++)
         for (int64_t b = 0; b < g->a.n_blocks; b++) {
@@ -207,9 +236,13 @@ static void judge_all(struct judging *g)
                 oracle_raise(column_unit, g);
             }
         }
-    for (int64_t k = 0; g->y && k < g->n_positions * g->n_heads * g->dim; k++)
+    const int64_t n = g->n_positions * g->n_heads * g->dim;
+    for (int64_t k = 0; g->y && k < n; k++)
         if (!g->written[k % g->dim])
             oracle_judge_copy(g->tally, g->c, g->y, k, g->x->data[k]);
+    for (int64_t k = 0; g->dx && k < n; k++)
+        if (!g->reached[k % g->dim])
+            oracle_judge_copy(g->tally, g->c, g->dx, k, g->dy->data[k]);
 }
 
 void axes_judge(struct oracle_tally *t, struct oracle_case *c)
@@ -223,6 +256,7 @@ void axes_judge(struct oracle_tally *t, struct oracle_case *c)
         judge_all(&g);
     axes_clear(&g.a);
     free(g.written);
+    free(g.reached);
     arb_clear(g.c_arb);
     arb_clear(g.s_arb);
     arb_clear(g.one);

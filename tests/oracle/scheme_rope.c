@@ -9,6 +9,8 @@
  *   interleaved_to_half  reads 2i, 2i + 1 and writes i, i + R/2 (DeepSeek-V3 in Hugging Face)
  *   mismatched           reads and writes 2i, 2i + 1; channel k takes c and s of pair k mod R/2
  *                        (V-JEPA 2: the table is tiled, the channels are interleaved)
+ * The gradient of y with respect to x is the transpose of that linear map, dx = R^T dy:
+ *   dx1 = dy1 c + dy2 s,  dx2 = dy2 c - dy1 s, read where y was written, written where x was read.
  * partial: the rotated channels are the first R (leading) or the last (trailing); proportional:
  * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
  * attention_kind linear (section 3.3, eq. 19): phi = elu + 1 of q and k first; weights are products
@@ -34,8 +36,9 @@ struct rope {
     int64_t dim, n_positions, n_heads;
     bool reads_half, writes_half, mismatched, inverse, linear;
     int64_t first; /* rotated channel */
-    bool *written; /* [dim] */
-    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y;
+    bool *written; /* [dim] of y */
+    bool *reached; /* [dim] of dx */
+    struct oracle_tensor *positions, *x, *inv_freq, *factor, *y, *dy, *dx;
     struct rope_table table;
     int64_t position, pair; /* the unit at hand */
     arb_t c_arb, s_arb, one, two;
@@ -63,18 +66,20 @@ static int sign_of(const arb_t x)
 }
 
 /* a cos +- b sin = 0 exactly: -0 iff both terms are -0 by the signs of their factors. */
-static bool judge_zero(struct rope *r, int64_t at, double a, double b, bool minus)
+static bool judge_zero(struct rope *r, struct oracle_tensor *y, int64_t at, double a, double b,
+                       bool minus)
 {
     int c = sign_of(r->c_arb), s = sign_of(r->s_arb);
     if (c == 0 || s == 0)
         return false;
     bool first = (signbit(a) != 0) != (c < 0), second = (signbit(b) != 0) != (s < 0);
-    oracle_judge_zero(r->tally, r->c, r->y, at, first && second != minus);
+    oracle_judge_zero(r->tally, r->c, y, at, first && second != minus);
     return true;
 }
 
 /* One of the two outputs of a pair: a cos +- b sin. */
-static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool minus, slong prec)
+static bool judge_channel(struct rope *r, struct oracle_tensor *y, int64_t at, double a, double b,
+                          bool minus, slong prec)
 {
     arb_set_d(r->one, a);
     arb_mul(r->one, r->one, r->c_arb, prec);
@@ -85,8 +90,8 @@ static bool judge_channel(struct rope *r, int64_t at, double a, double b, bool m
     else
         arb_add(r->one, r->one, r->two, prec);
     if (arb_is_zero(r->one))
-        return judge_zero(r, at, a, b, minus);
-    return oracle_judge(r->tally, r->c, r->y, at, r->one, prec);
+        return judge_zero(r, y, at, a, b, minus);
+    return oracle_judge(r->tally, r->c, y, at, r->one, prec);
 }
 
 /* Member `which` of pair i: the channel. */
@@ -105,8 +110,24 @@ static bool judge_output(struct rope *r, int64_t i, int which, slong prec)
         int64_t row = (r->position * r->n_heads + h) * r->dim;
         double x1 = r->x->data[row + member(r, r->reads_half, i, 0)];
         double x2 = r->x->data[row + member(r, r->reads_half, i, 1)];
-        done &= which ? judge_channel(r, row + out, x2, x1, r->inverse, prec)
-                      : judge_channel(r, row + out, x1, x2, !r->inverse, prec);
+        done &= which ? judge_channel(r, r->y, row + out, x2, x1, r->inverse, prec)
+                      : judge_channel(r, r->y, row + out, x1, x2, !r->inverse, prec);
+    }
+    return done;
+}
+
+/* Both elements of dx that pair i contributes to. */
+static bool judge_gradient(struct rope *r, int64_t i, slong prec)
+{
+    bool done = true;
+    int64_t to1 = member(r, r->reads_half, i, 0), to2 = member(r, r->reads_half, i, 1);
+    r->reached[to1] = r->reached[to2] = true;
+    for (int64_t h = 0; h < r->n_heads; h++) {
+        int64_t row = (r->position * r->n_heads + h) * r->dim;
+        double g1 = r->dy->data[row + member(r, r->writes_half, i, 0)];
+        double g2 = r->dy->data[row + member(r, r->writes_half, i, 1)];
+        done &= judge_channel(r, r->dx, row + to1, g1, g2, r->inverse, prec);
+        done &= judge_channel(r, r->dx, row + to2, g2, g1, !r->inverse, prec);
     }
     return done;
 }
@@ -142,16 +163,18 @@ static bool table_unit(void *ctx, slong prec)
                              prec);
     if (r->y)
         done &= judge_turned(r, prec);
+    if (r->dx && r->pair < r->f.n_turning)
+        done &= judge_gradient(r, r->pair, prec);
     return done;
 }
 
-static void judge_copied(struct rope *r)
+static void judge_copied(struct rope *r, struct oracle_tensor *y, const struct oracle_tensor *x,
+                         const bool *written)
 {
-    for (int64_t row = 0; r->y && row < r->n_positions * r->n_heads; row++)
+    for (int64_t row = 0; y && row < r->n_positions * r->n_heads; row++)
         for (int64_t k = 0; k < r->dim; k++)
-            if (!r->written[k])
-                oracle_judge_copy(r->tally, r->c, r->y, row * r->dim + k,
-                                  r->x->data[row * r->dim + k]);
+            if (!written[k])
+                oracle_judge_copy(r->tally, r->c, y, row * r->dim + k, x->data[row * r->dim + k]);
 }
 
 /* c_arb and s_arb of a position and a frequency, the attention factor included. */
@@ -283,17 +306,22 @@ static void judge_attention(struct rope *r)
 static bool check_shapes(struct rope *r)
 {
     struct oracle_case *c = r->c;
-    r->n_heads = r->x && r->x->rank == 3 ? r->x->shape[1] : 1;
+    const struct oracle_tensor *rows = r->x ? r->x : r->dy;
+    r->n_heads = rows && rows->rank == 3 ? rows->shape[1] : 1;
     int64_t x2[2] = {r->n_positions, r->dim}, x3[3] = {r->n_positions, r->n_heads, r->dim};
-    int rank = r->x && r->x->rank == 3 ? 3 : 2;
+    int rank = rows && rows->rank == 3 ? 3 : 2;
     const int64_t *shape = rank == 3 ? x3 : x2;
-    if ((rope_table_any(&r->table) || r->y) && !(r->positions && r->positions->rank == 1))
+    if ((rope_table_any(&r->table) || r->y || r->dx) && !(r->positions && r->positions->rank == 1))
         return oracle_fail(c, "no positions of rank 1");
-    if (r->y && !r->x)
-        return oracle_fail(c, "y without x");
+    if ((r->y && !r->x) || (r->dx && !r->dy))
+        return oracle_fail(c, "y without x, or dx without dy");
+    if (r->dx && r->mismatched)
+        return oracle_fail(c, "the gradient of mismatched tables is not offered");
     return (!r->inv_freq || oracle_shaped(c, r->inv_freq, 1, &r->f.n_pairs)) &&
            (!r->factor || oracle_shaped(c, r->factor, 0, NULL)) &&
            rope_table_shaped(&r->table, c, r->n_positions, r->f.n_pairs) &&
+           (!r->dx || (oracle_shaped(c, r->dy, rank, shape) &&
+                       oracle_shaped(c, r->dx, rank, shape))) &&
            (!r->y || (oracle_shaped(c, r->x, rank, shape) && oracle_shaped(c, r->y, rank, shape)));
 }
 
@@ -320,7 +348,8 @@ static bool read_layout(struct rope *r)
     if (r->dim < 2 || r->dim > 1 << 20 || r->first < 0 || r->f.r > r->dim)
         return oracle_fail(c, "dim or rotary_dim out of range");
     r->written = calloc((size_t)r->dim, sizeof *r->written);
-    return r->written || oracle_fail(c, "no memory");
+    r->reached = calloc((size_t)r->dim, sizeof *r->reached);
+    return (r->written && r->reached) || oracle_fail(c, "no memory");
 }
 
 static bool read_case(struct rope *r)
@@ -333,6 +362,8 @@ static bool read_case(struct rope *r)
     r->inv_freq = oracle_output(c, "inv_freq");
     r->factor = oracle_output(c, "attention_factor");
     r->y = oracle_output(c, "y");
+    r->dy = oracle_input(c, "dy");
+    r->dx = oracle_output(c, "dx");
     r->n_positions = r->positions ? r->positions->count : 0;
     return check_shapes(r);
 }
@@ -353,15 +384,17 @@ static void judge(struct oracle_tally *t, struct oracle_case *c)
             oracle_raise(frequency_unit, &r);
         if (r.factor)
             oracle_raise(factor_unit, &r);
-        const bool turns = rope_table_any(&r.table) || r.y;
+        const bool turns = rope_table_any(&r.table) || r.y || r.dx;
         for (r.position = 0; turns && r.position < r.n_positions; r.position++)
             for (r.pair = 0; r.pair < r.f.n_pairs; r.pair++)
                 oracle_raise(table_unit, &r);
-        judge_copied(&r);
+        judge_copied(&r, r.y, r.x, r.written);
+        judge_copied(&r, r.dx, r.dy, r.reached);
         judge_attention(&r);
     }
     rope_frequencies_clear(&r.f);
     free(r.written);
+    free(r.reached);
     arb_clear(r.c_arb);
     arb_clear(r.s_arb);
     arb_clear(r.one);

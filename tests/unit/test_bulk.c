@@ -17,7 +17,7 @@ struct fixture {
     double *positions;
 };
 
-static void set_up(struct fixture *f, const char *text, bool with_x, int64_t heads)
+static void set_up(struct fixture *f, const char *text, const char *rows, int64_t heads)
 {
     struct posref_error err = {"", ""};
     f->heap = posref_heap_new(0);
@@ -31,15 +31,16 @@ static void set_up(struct fixture *f, const char *text, bool with_x, int64_t hea
     f->in = (struct posref_tensors){.n = 1};
     f->in.item[0] = (struct posref_tensor){.name = "positions", .dtype = POSREF_F64, .rank = 1,
                                            .shape = {N_POSITIONS}, .data = f->positions};
-    if (!with_x)
+    if (!rows)
         return;
     int64_t count = N_POSITIONS * heads * f->spec.dim;
     double *x = f->arena.alloc(f->arena.ctx, (size_t)count * sizeof(double));
     for (int64_t k = 0; k < count; k++)
         x[k] = (double)(k % 251 - 125) / 64;
-    f->in.item[f->in.n++] = (struct posref_tensor){.name = "x", .dtype = POSREF_F64, .rank = 3,
-                                                   .shape = {N_POSITIONS, heads, f->spec.dim},
-                                                   .data = x};
+    struct posref_tensor *tensor = &f->in.item[f->in.n++];
+    *tensor = (struct posref_tensor){.dtype = POSREF_F64, .rank = 3,
+                                     .shape = {N_POSITIONS, heads, f->spec.dim}, .data = x};
+    snprintf(tensor->name, sizeof tensor->name, "%s", rows);
 }
 
 static void expect_same(const struct posref_tensors *a, const struct posref_tensors *b)
@@ -59,22 +60,23 @@ START_TEST(same_bytes)
 {
     static const struct {
         const char *spec;
-        bool x;
+        const char *rows; /* an input, or NULL */
         enum posref_op op;
     } cases[] = {
-        {"scheme=rope dim=128", false, POSREF_OP_TABLE},
-        {"scheme=rope dim=64 rotary_dim=48 pairing=interleaved direction=inverse", true,
+        {"scheme=rope dim=128", NULL, POSREF_OP_TABLE},
+        {"scheme=rope dim=64 rotary_dim=48 pairing=interleaved direction=inverse", "x",
          POSREF_OP_ALL},
-        {"scheme=rope dim=64 scaling=yarn factor=4 original_max_position_embeddings=4096", true,
+        {"scheme=rope dim=64 scaling=yarn factor=4 original_max_position_embeddings=4096", "x",
          POSREF_OP_ROTATE},
-        {"scheme=sinusoidal dim=64 order=concat", true, POSREF_OP_ALL},
-        {"scheme=rope dim=64", false, POSREF_OP_FREQUENCIES},
-        {"scheme=rope dim=2", false, POSREF_OP_TABLE},
+        {"scheme=sinusoidal dim=64 order=concat", "x", POSREF_OP_ALL},
+        {"scheme=rope dim=64", NULL, POSREF_OP_FREQUENCIES},
+        {"scheme=rope dim=2", NULL, POSREF_OP_TABLE},
+        {"scheme=rope dim=64 pairing=interleaved_to_half", "dy", POSREF_OP_ROTATE_BACKWARD},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct fixture f;
         struct posref_tensors bulk, whole;
-        set_up(&f, cases[c].spec, cases[c].x, 2);
+        set_up(&f, cases[c].spec, cases[c].rows, 2);
         ck_assert_int_eq(posref_eval_bulk(&bulk, &f.spec, cases[c].op, &f.in, &f.arena, NULL),
                          POSREF_OK);
         ck_assert_int_eq(posref_eval(&whole, &f.spec, cases[c].op, &f.in, &f.arena, NULL),
@@ -90,7 +92,7 @@ START_TEST(same_errors)
     struct fixture f;
     struct posref_tensors out = {.n = 77};
     struct posref_error bulk = {"", ""}, whole = {"", ""};
-    set_up(&f, "scheme=rope dim=128", true, 1);
+    set_up(&f, "scheme=rope dim=128", "x", 1);
     f.positions[N_POSITIONS - 2] = 3e9; /* in the last part, told by its place in the whole */
     ck_assert_int_eq(posref_eval_bulk(&out, &f.spec, POSREF_OP_ALL, &f.in, &f.arena, &bulk),
                      POSREF_BAD_INPUT);
