@@ -114,12 +114,38 @@ static double step(double x, int by)
     return x;
 }
 
+/* Most balls decide by the 128 leading bits of the midpoint: 53 are kept, and the other 75, as a
+ * fraction of a unit in the last place, keep away from 1/2 by more than the radius and what lies
+ * below them. False: undecided here. The radius is below 2^-15 units, so that no other boundary
+ * than 1/2 can be met (the one below a power of two is 1/4 of a unit down). */
+static bool round_quickly(double *out, const struct posref_ball *a)
+{
+    if (a->sign == 0 || a->n_limbs < 2 || a->exponent < -1021 || a->exponent > 1022)
+        return false;
+    const int64_t radius_bits = a->rad_exponent - a->exponent + 128; /* in units of bit 128 */
+    if (a->rad_man && (radius_bits > 28 || a->rad_man >> 32))
+        return false;
+    const uint64_t top = a->limb[a->n_limbs - 1], next = a->limb[a->n_limbs - 2];
+    const posref_u128 rest = (posref_u128)(top & 0x7ff) << 64 | next;
+    const posref_u128 half = (posref_u128)1 << 74, margin = ((posref_u128)1 << 61) + 1;
+    const bool up = rest > half;
+    if (up ? rest - half <= margin : half - rest <= margin)
+        return false;
+    /* Biased exponent and significand add up, carries included. */
+    uint64_t pattern = ((uint64_t)(a->exponent + 1021) << 52) + (top >> 11) + up;
+    pattern |= (uint64_t)(a->sign < 0) << 63;
+    memcpy(out, &pattern, sizeof *out);
+    return true;
+}
+
 bool posref_ball_round(double *out, const struct posref_ball *a)
 {
     if (ball_is_zero(a)) {
         *out = 0;
         return true;
     }
+    if (round_quickly(out, a))
+        return true;
     int sign = decided_sign(a);
     if (sign == 2)
         return false;

@@ -226,6 +226,62 @@ START_TEST(rounding)
 }
 END_TEST
 
+/* Whether every member of |a| lies strictly between x and the middle to its neighbour y. */
+static bool on_this_side(const struct posref_ball *a, double x, double y)
+{
+    struct posref_ball edge = ball(x), other = ball(y);
+    posref_ball_add(&edge, &edge, &other, 128);
+    posref_ball_scale2(&edge, &edge, -1);
+    return posref_ball_compare(a, &edge) == (y > x ? -1 : 1);
+}
+
+/* A ball is rounded exactly when all of it lies between the middles around one double. */
+static bool round_as_defined(const struct posref_ball *a)
+{
+    struct posref_ball mid = *a, size = *a;
+    double x, nearest;
+    mid.rad_man = 0;
+    size.sign = 1;
+    mid.sign = 1;
+    ck_assert(posref_ball_round(&nearest, &mid));
+    bool decided = on_this_side(&size, nearest, nextafter(nearest, HUGE_VAL)) &&
+                   on_this_side(&size, nearest, nextafter(nearest, 0));
+    ck_assert_int_eq(posref_ball_round(&x, a), decided);
+    if (decided)
+        ck_assert(x == a->sign * nearest);
+    return decided;
+}
+
+START_TEST(rounding_beside_ties)
+{
+    static const double starts[] = {1, 0x1.0000000000001p0, 0x1.fffffffffffffp0, 1.5,
+                                    0x1.23456789abcdep-1000, 0x1.fffffffffffffp1021, 0x1p-1022};
+    static const int64_t radius[] = {50, 54, 56, 60, 67,  68,  70,  72,
+                                     75, 78, 80, 90, 120, 128, 140, 250};
+    int n_decided = 0, n = 0;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        for (int by = -4; by <= 4; by++) /* quarters of a unit */
+            for (int64_t depth = 54; depth < 200; depth++)
+                for (size_t k = 0; k < sizeof radius / sizeof *radius; k++, n++) {
+                    struct posref_ball a = ball(starts[i]), t = ball(by);
+                    int e;
+                    frexp(starts[i], &e);
+                    posref_ball_scale2(&t, &t, e - 55);
+                    posref_ball_add(&a, &a, &t, 400);
+                    t = pow2(e - depth);
+                    if (k % 2)
+                        posref_ball_neg(&t, &t);
+                    posref_ball_add(&a, &a, &t, 400);
+                    a.rad_man = 1 + (uint64_t)(depth * 1234567 % 4294967295);
+                    a.rad_exponent = e - radius[k] - 32;
+                    a.sign = depth % 2 ? 1 : -1;
+                    n_decided += round_as_defined(&a);
+                }
+    ck_assert_int_gt(n_decided, n / 3);
+    ck_assert_int_gt(n - n_decided, n / 20);
+}
+END_TEST
+
 /* 1 + 2^-53 + 2^-depth to prec bits: the depth decides the precision that is needed. */
 static enum posref_status near_tie(struct posref_ball *out, const void *ctx, unsigned prec_bits)
 {
@@ -324,6 +380,7 @@ int main(void)
     tcase_add_test(tcase, order);
     tcase_add_test(tcase, floors);
     tcase_add_test(tcase, rounding);
+    tcase_add_test(tcase, rounding_beside_ties);
     tcase_add_test(tcase, deciding);
     tcase_add_test(tcase, constants);
     return run_suite(suite);
