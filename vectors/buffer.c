@@ -81,14 +81,16 @@ void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
 void posref_buffer_json_string(struct posref_buffer *buffer, const char *text)
 {
     posref_buffer_add(buffer, "\"", 1);
-    for (const char *at = text; *at; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (byte == '"' || byte == '\\')
-            posref_buffer_add(buffer, "\\", 1);
-        if (byte < 0x20)
-            posref_buffer_printf(buffer, "\\u%04x", byte);
-        else
-            posref_buffer_add(buffer, at, 1);
+    while (*text) {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
+            plain++;
+        posref_buffer_add(buffer, text, plain);
+        text += plain;
+        if (*text == '"' || *text == '\\')
+            posref_buffer_printf(buffer, "\\%c", *text++);
+        else if (*text)
+            posref_buffer_printf(buffer, "\\u%04x", (unsigned)(unsigned char)*text++);
     }
     posref_buffer_add(buffer, "\"", 1);
 }

@@ -70,63 +70,88 @@ static struct decimal shortest(uint64_t mantissa, int exponent, bool narrow_belo
     return (struct decimal){below + up, k};
 }
 
-/* A pair of digits at a time, from the end; returns how many were written before `end`. */
-static size_t write_digits(char *end, uint64_t digits)
+/* 1 for 0. */
+static int count_digits(uint64_t digits)
 {
-    char *at = end;
-    while (digits >= 100) {
-        unsigned pair = (unsigned)(digits % 100);
-        digits /= 100;
-        *--at = (char)('0' + pair % 10);
-        *--at = (char)('0' + pair / 10);
-    }
-    if (digits >= 10) {
-        *--at = (char)('0' + digits % 10);
-        digits /= 10;
-    }
-    *--at = (char)('0' + digits);
-    return (size_t)(end - at);
+    static const uint64_t power[] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+        100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+        10000000000000000, 100000000000000000, 1000000000000000000,
+    };
+    int least = (64 - __builtin_clzll(digits | 1)) * 1233 >> 12; /* log10(2) in fixed point */
+    return least + (digits >= power[least] || least == 0);
 }
 
+static void write_pair(char *out, uint32_t below_100)
+{
+    static const char pairs[] = "000102030405060708091011121314151617181920212223242526272829"
+                                "303132333435363738394041424344454647484950515253545556575859"
+                                "606162636465666768697071727374757677787980818283848586878889"
+                                "90919293949596979899";
+    memcpy(out, pairs + 2 * below_100, 2);
+}
+
+/* Writes the digits that end before `end`, eight or two at a time. */
+static void write_digits(char *end, uint64_t digits)
+{
+    while (digits >= 100000000) {
+        uint32_t low = (uint32_t)(digits % 100000000), high = low / 10000;
+        digits /= 100000000;
+        low %= 10000;
+        end -= 8;
+        write_pair(end, high / 100);
+        write_pair(end + 2, high % 100);
+        write_pair(end + 4, low / 100);
+        write_pair(end + 6, low % 100);
+    }
+    uint32_t rest = (uint32_t)digits;
+    for (; rest >= 100; rest /= 100)
+        write_pair(end -= 2, rest % 100);
+    if (rest >= 10)
+        write_pair(end - 2, rest);
+    else
+        end[-1] = (char)('0' + rest);
+}
+
+/* Of an exponent below -6 or above 21. */
 static size_t write_exponent(char *out, int exponent)
 {
-    char text[8];
-    size_t n = write_digits(text + sizeof text, (uint64_t)(exponent < 0 ? -exponent : exponent));
+    uint64_t size = (uint64_t)(exponent < 0 ? -exponent : exponent);
+    int n = count_digits(size);
     out[0] = 'e';
     out[1] = exponent < 0 ? '-' : '+';
-    memcpy(out + 2, text + sizeof text - n, n);
-    return n + 2;
+    write_digits(out + 2 + n, size);
+    return (size_t)n + 2;
 }
 
-/* ECMA-262: `point` is where the decimal point goes, counted from the first digit. */
-static size_t lay_out(char *out, const char *digits, size_t n, int point)
+/* ECMA-262: of a number without trailing zeros, each digit written where it stays but for those
+ * before the point. */
+static size_t lay_out(char *out, struct decimal dec)
 {
-    int n_digits = (int)n;
-    if (point > 21 || point <= -6) {
-        size_t length = 1;
-        out[0] = digits[0];
-        if (n > 1) {
-            out[1] = '.';
-            memcpy(out + 2, digits + 1, n - 1);
-            length = n + 1;
-        }
-        return length + write_exponent(out + length, point - 1);
+    const int n = count_digits(dec.digits);
+    int point = n + dec.exponent; /* where it goes, counted from the first digit */
+    if (point <= 0 && point > -6) {
+        const size_t zeros = (size_t)-point;
+        memcpy(out, "0.000000", 8);
+        write_digits(out + 2 + zeros + n, dec.digits);
+        return 2 + zeros + (size_t)n;
     }
-    if (point >= n_digits) {
-        memcpy(out, digits, n);
-        memset(out + n, '0', (size_t)(point - n_digits));
+    if (point >= n && point <= 21) {
+        write_digits(out + n, dec.digits);
+        memset(out + n, '0', (size_t)(point - n));
         return (size_t)point;
     }
-    if (point > 0) {
-        memcpy(out, digits, (size_t)point);
-        out[point] = '.';
-        memcpy(out + point + 1, digits + point, n - (size_t)point);
-        return n + 1;
+    const bool plain = point > 0 && point <= 21;
+    const int before = plain ? point : 1;
+    size_t length = (size_t)n;
+    write_digits(out + 1 + n, dec.digits);
+    for (int i = 0; i < before; i++)
+        out[i] = out[i + 1];
+    if (n > before) {
+        out[before] = '.';
+        length++;
     }
-    size_t zeros = (size_t)-point;
-    memcpy(out, "0.00000000", zeros + 2);
-    memcpy(out + 2 + zeros, digits, n);
-    return n + 2 + zeros;
+    return plain ? length : length + write_exponent(out + length, point - 1);
 }
 
 static size_t write_text(char *out, const char *text)
@@ -158,11 +183,8 @@ size_t posref_number_format(char out[POSREF_NUMBER_SIZE], double x)
         dec.digits /= 10;
         dec.exponent++;
     }
-    char digits[24];
-    size_t n = write_digits(digits + sizeof digits, dec.digits);
     out[0] = '-';
-    size_t length = negative + lay_out(out + negative, digits + sizeof digits - n, n,
-                                       (int)n + dec.exponent);
+    size_t length = negative + lay_out(out + negative, dec);
     out[length] = '\0';
     return length;
 }

@@ -16,16 +16,30 @@ static double element(const struct posref_tensor *tensor, int64_t i)
     return (double)((const int64_t *)tensor->data)[i];
 }
 
+#define BLOCK 64 /* numbers that room is made for at once */
+
 static void add_separator(struct posref_buffer *out, int64_t i)
 {
     if (i)
         posref_buffer_add(out, ", ", 2);
 }
 
-static void add_number(struct posref_buffer *out, double x, enum posref_number_form form)
+/* Elements from..to-1, at most BLOCK of them. */
+static void add_block(struct posref_buffer *out, const struct posref_tensor *tensor, int64_t from,
+                      int64_t to, enum posref_number_form form)
 {
-    if (posref_buffer_reserve(out, POSREF_NUMBER_SIZE))
-        out->length += posref_number_write(out->data + out->length, x, form);
+    if (!posref_buffer_reserve(out, BLOCK * (POSREF_NUMBER_SIZE + 2)))
+        return;
+    char *at = out->data + out->length;
+    for (int64_t i = from; i < to; i++) {
+        if (i) {
+            *at++ = ',';
+            *at++ = ' ';
+        }
+        at += posref_number_write(at, element(tensor, i), form);
+    }
+    *at = '\0';
+    out->length = (size_t)(at - out->data);
 }
 
 void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *tensor,
@@ -40,13 +54,12 @@ void posref_tensor_json(struct posref_buffer *out, const struct posref_tensor *t
     int64_t count = posref_tensor_count(tensor);
     if (tensor->dtype == POSREF_I32)
         numbers = POSREF_NUMBERS_DECIMAL;
-    for (int64_t i = 0; i < count && !out->failed; i++) {
-        add_separator(out, i);
-        if (tensor->dtype == POSREF_I64) /* 64 bits need not fit in a double */
-            posref_buffer_printf(out, "%lld", (long long)((const int64_t *)tensor->data)[i]);
-        else
-            add_number(out, element(tensor, i), numbers);
+    for (int64_t i = 0; i < count && !out->failed && tensor->dtype == POSREF_I64; i++) {
+        add_separator(out, i); /* 64 bits need not fit in a double */
+        posref_buffer_printf(out, "%lld", (long long)((const int64_t *)tensor->data)[i]);
     }
+    for (int64_t i = 0; i < count && !out->failed && tensor->dtype != POSREF_I64; i += BLOCK)
+        add_block(out, tensor, i, count - i < BLOCK ? count : i + BLOCK, numbers);
     posref_buffer_text(out, "]}");
 }
 
