@@ -5,6 +5,7 @@
 #include "server.h"
 
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,11 @@ static enum posref_status parse(struct arguments *out, int argc, char **argv,
     return status;
 }
 
+/* One for each CPU that we may use. */
 static unsigned count_threads(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return n < 2 ? 2 : n > 16 ? 16 : (unsigned)n;
 }
 

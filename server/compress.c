@@ -6,10 +6,15 @@
 
 #define LEAST_BYTES 1024 /* less fits in one packet anyway */
 
+bool posref_reply_is_compressible(const struct posref_reply *reply)
+{
+    return reply->status == 200 && reply->sha256[0] && reply->body.length >= LEAST_BYTES;
+}
+
 void posref_reply_compress(struct posref_reply *reply)
 {
     struct posref_buffer *body = &reply->body, packed;
-    if (reply->status != 200 || !reply->sha256[0] || body->length < LEAST_BYTES)
+    if (!posref_reply_is_compressible(reply))
         return;
     z_stream stream = {.next_in = (Bytef *)body->data, .avail_in = (uInt)body->length};
     /* 15 + 16: the largest window, in gzip's wrapping. */

@@ -123,43 +123,30 @@ void posref_connections_remove(struct posref_connections *all, struct posref_con
     free(one);
 }
 
-void posref_connections_begin(struct posref_connections *all, struct posref_connection *one)
+void posref_connection_begin(struct posref_connection *one)
 {
-    if (!one)
-        return;
-    pthread_mutex_lock(&all->lock);
-    one->busy = true;
-    pthread_mutex_unlock(&all->lock);
+    if (one)
+        atomic_store(&one->busy, true);
 }
 
-void posref_connections_end(struct posref_connections *all, struct posref_connection *one)
+void posref_connection_end(struct posref_connection *one)
 {
     if (!one)
         return;
-    int64_t now = posref_now_ms();
-    pthread_mutex_lock(&all->lock);
-    one->busy = false;
-    one->since_ms = now;
-    pthread_mutex_unlock(&all->lock);
+    atomic_store(&one->since_ms, posref_now_ms());
+    atomic_store(&one->busy, false);
 }
 
-void posref_connections_extend(struct posref_connections *all, struct posref_connection *one,
-                               int64_t ms)
+void posref_connection_extend(struct posref_connection *one, int64_t ms)
 {
-    if (!one)
-        return;
-    pthread_mutex_lock(&all->lock);
-    one->since_ms += ms;
-    pthread_mutex_unlock(&all->lock);
+    if (one)
+        atomic_fetch_add(&one->since_ms, ms);
 }
 
-void posref_connections_linger(struct posref_connections *all, struct posref_connection *one)
+void posref_connection_linger(struct posref_connection *one)
 {
-    if (!one)
-        return;
-    pthread_mutex_lock(&all->lock);
-    one->linger = true;
-    pthread_mutex_unlock(&all->lock);
+    if (one)
+        one->linger = true;
 }
 
 void posref_connections_expire(struct posref_connections *all, int64_t limit_ms)

@@ -5,6 +5,7 @@
 #define POSREF_SERVER_CONNECTIONS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,9 +16,10 @@
 struct posref_connection {
     struct posref_connection *next, **link; /* link: what points here */
     int fd;
-    bool busy;        /* a request has begun and is not answered */
+    atomic_bool busy; /* a request has begun and is not answered */
     bool linger;      /* answered before all of the request had come */
-    int64_t since_ms; /* opened, or answered the request before: the clock of the next */
+    _Atomic int64_t since_ms; /* opened, or answered the request before: the clock of the next */
+    struct posref_incoming *incoming; /* its requests, one after the other; the daemon's, or NULL */
     struct sockaddr_storage address;
 };
 
@@ -52,16 +54,16 @@ struct posref_connection *posref_connections_add(struct posref_connections *all,
 /* Before the socket is closed, so that its number is not yet another's. NULL is fine. */
 void posref_connections_remove(struct posref_connections *all, struct posref_connection *one);
 
-/* A request has begun; it has been answered. NULL is fine. */
-void posref_connections_begin(struct posref_connections *all, struct posref_connection *one);
-void posref_connections_end(struct posref_connections *all, struct posref_connection *one);
+/* A request has begun; it has been answered. These and the next two are called by the thread that
+ * owns the connection, and take no lock. NULL is fine. */
+void posref_connection_begin(struct posref_connection *one);
+void posref_connection_end(struct posref_connection *one);
 
-/* Gives the present request more time: its answer is long. NULL is fine. */
-void posref_connections_extend(struct posref_connections *all, struct posref_connection *one,
-                               int64_t ms);
+/* Gives the present request more time: its answer is long. */
+void posref_connection_extend(struct posref_connection *one, int64_t ms);
 
-/* To be called before an answer that comes before the end of the request. NULL is fine. */
-void posref_connections_linger(struct posref_connections *all, struct posref_connection *one);
+/* To be called before an answer that comes before the end of the request. */
+void posref_connection_linger(struct posref_connection *one);
 
 /* Ends those whose clock has run for more than limit_ms, and what has lingered for a second. */
 void posref_connections_expire(struct posref_connections *all, int64_t limit_ms);

@@ -4,8 +4,8 @@
  * version 0.9.75 closes the connection after an answer that early. */
 #include "daemon.h"
 
-#include "connections.h"
-#include "incoming.h"
+#include "access_log.h"
+#include "ready.h"
 #include "send.h"
 #include "service.h"
 
@@ -22,6 +22,7 @@ struct posref_daemon {
     struct posref_service service;
     struct posref_daemon_options options;
     struct posref_connections connections;
+    struct posref_ready *ready;
     atomic_bool draining;
     atomic_size_t kept; /* bytes of all bodies that are held */
 };
@@ -48,8 +49,11 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 {
     struct posref_daemon *daemon = ctx;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        struct posref_connection *one = *context;
         atomic_fetch_sub(&daemon->service.metrics.connections, 1);
-        posref_connections_remove(&daemon->connections, *context);
+        if (one)
+            posref_incoming_free(one->incoming);
+        posref_connections_remove(&daemon->connections, one);
         *context = NULL;
         return;
     }
@@ -65,13 +69,15 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
  * and answer by itself when there are too many; what follows "?" is ours alone, so it is cut. */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
 {
-    struct posref_daemon *daemon = ctx;
-    posref_connections_begin(&daemon->connections, connection_of(connection));
-    struct posref_incoming *in = posref_incoming_new(target);
+    struct posref_connection *one = connection_of(connection);
+    (void)ctx;
+    if (!one || !posref_incoming_begin(&one->incoming, target))
+        return NULL;
+    posref_connection_begin(one);
     char *query = strchr((char *)(uintptr_t)target, '?');
     if (query && query[1])
         query[1] = '\0';
-    return in;
+    return one->incoming;
 }
 
 /* Leaves the path as it came: it is judged undecoded, from the copy made above. */
@@ -87,70 +93,91 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
 {
     struct posref_daemon *daemon = ctx;
     (void)how;
-    posref_incoming_free(*context, &daemon->kept);
+    posref_incoming_end(*context, &daemon->kept);
     *context = NULL;
-    posref_connections_end(&daemon->connections, connection_of(connection));
+    posref_connection_end(connection_of(connection));
 }
 
-/* A string from the client, which may hold anything, as a JSON string. */
-static void add_untrusted(struct posref_buffer *out, const char *text)
-{
-    if (posref_utf8_valid(text, strlen(text)))
-        posref_buffer_json_string(out, text);
-    else
-        posref_buffer_text(out, "\"(not UTF-8)\"");
-}
-
-/* One line of JSON about an answered request. */
 static void log_request(struct posref_daemon *daemon, struct MHD_Connection *connection,
                         const struct posref_incoming *in, unsigned status, size_t body_bytes)
 {
-    struct posref_buffer line;
-    char text[80] = "";
-    const struct posref_connection *one = connection_of(connection);
-    struct timespec now;
-    struct tm utc;
-    posref_buffer_init(&line, 8 * POSREF_CONNECTION_BYTES);
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    posref_buffer_printf(&line, "{\"time\": \"%s.%03ldZ\", \"address\": ", text,
-                         now.tv_nsec / 1000000);
-    posref_address_text(text, sizeof text, one);
-    posref_buffer_json_string(&line, text);
-    posref_buffer_text(&line, ", \"method\": ");
-    add_untrusted(&line, in->http.method);
-    posref_buffer_text(&line, ", \"target\": ");
-    add_untrusted(&line, in->target);
-    posref_buffer_printf(&line, ", \"status\": %u, \"bytes\": %zu}\n", status, body_bytes);
-    if (!line.failed)
-        fwrite(line.data, 1, line.length, daemon->options.access_log);
-    posref_buffer_clear(&line);
+    if (daemon->options.access_log)
+        posref_access_log(daemon->options.access_log, connection_of(connection), in, status,
+                          body_bytes);
+}
+
+static uint64_t generation_of(const struct posref_daemon *daemon)
+{
+    return daemon->service.store ? posref_store_generation(daemon->service.store) : 0;
+}
+
+/* Answers with what lies ready; false: nothing does. */
+static bool send_ready(struct posref_daemon *daemon, struct MHD_Connection *connection,
+                       struct posref_incoming *in, enum MHD_Result *result)
+{
+    struct posref_ready_sent sent;
+    uint64_t begun = posref_now_ns();
+    if (in->refused || in->body_too_large || atomic_load(&daemon->draining) ||
+        !posref_ready_send(daemon->ready, &sent, connection, &in->http, generation_of(daemon)))
+        return false;
+    posref_metrics_count(&daemon->service.metrics, sent.route, sent.status, sent.body_bytes,
+                         posref_now_ns() - begun);
+    log_request(daemon, connection, in, sent.status, sent.body_bytes);
+    *result = sent.queued;
+    return true;
+}
+
+/* After an answer with stored bytes: the second time, it is made once more, to lie ready. */
+static void make_ready(struct posref_daemon *daemon, const struct posref_http_request *http)
+{
+    if (!posref_ready_note(daemon->ready, http))
+        return;
+    struct posref_http_request whole = *http;
+    struct posref_reply reply;
+    uint64_t generation = generation_of(daemon);
+    whole.if_none_match = NULL;
+    int route = posref_service_make(&daemon->service, &whole, &reply);
+    if (reply.stored && reply.status == 200)
+        posref_ready_add(daemon->ready, http, generation, &reply, route);
+    posref_reply_clear(&reply);
+}
+
+static enum MHD_Result send_made(struct posref_daemon *daemon, struct MHD_Connection *connection,
+                                 struct posref_incoming *in)
+{
+    struct posref_reply reply;
+    if (in->body_too_large && !in->refused) {
+        in->refusal.kind = POSREF_PROBLEM_TOO_LARGE;
+        snprintf(in->refusal.detail, sizeof in->refusal.detail, "a body may have %u bytes",
+                 POSREF_MAX_BODY_BYTES);
+        in->refused = true;
+    }
+    if (in->refused)
+        posref_service_refuse(&daemon->service, &in->refusal, &reply);
+    else
+        posref_service_answer(&daemon->service, &in->http, &reply);
+    unsigned status = reply.status;
+    size_t body_bytes = posref_reply_length(&reply);
+    bool stored = reply.stored;
+    if (reply.fd >= 0)
+        posref_connection_extend(connection_of(connection),
+                                 (int64_t)(body_bytes / LEAST_BYTES_A_MS));
+    enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
+    posref_reply_clear(&reply);
+    log_request(daemon, connection, in, status, body_bytes);
+    if (stored)
+        make_ready(daemon, &in->http);
+    return result;
 }
 
 static enum MHD_Result answer(struct posref_daemon *daemon, struct MHD_Connection *connection,
                               struct posref_incoming *in)
 {
-    struct posref_reply reply;
-    struct posref_problem too_large = {.kind = POSREF_PROBLEM_TOO_LARGE};
-    snprintf(too_large.detail, sizeof too_large.detail, "a body may have %u bytes",
-             POSREF_MAX_BODY_BYTES);
+    enum MHD_Result result;
     in->http.body = in->body.data ? in->body.data : "";
     in->http.body_length = in->body.length;
-    if (in->refused || in->body_too_large)
-        posref_service_refuse(&daemon->service, in->refused ? &in->refusal : &too_large, &reply);
-    else
-        posref_service_answer(&daemon->service, &in->http, &reply);
-    unsigned status = reply.status;
-    size_t body_bytes = posref_reply_length(&reply);
-    if (reply.fd >= 0)
-        posref_connections_extend(&daemon->connections, connection_of(connection),
-                                  (int64_t)(body_bytes / LEAST_BYTES_A_MS));
-    enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
-    posref_reply_clear(&reply);
-    if (daemon->options.access_log)
-        log_request(daemon, connection, in, status, body_bytes);
-    return result;
+    return send_ready(daemon, connection, in, &result) ? result
+                                                       : send_made(daemon, connection, in);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -164,7 +191,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (!in->judged) {
         if (posref_incoming_judge(in, connection, method, url, version))
             return MHD_YES;
-        posref_connections_linger(&daemon->connections, connection_of(connection));
+        posref_connection_linger(connection_of(connection));
         return answer(daemon, connection, in);
     }
     if (*size_bytes) {
@@ -173,6 +200,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         return go_on ? MHD_YES : MHD_NO;
     }
     return answer(daemon, connection, in);
+}
+
+static void clear(struct posref_daemon *daemon)
+{
+    posref_ready_free(daemon->ready);
+    posref_connections_clear(&daemon->connections);
+    free(daemon);
 }
 
 enum posref_status posref_daemon_start(struct posref_daemon **out,
@@ -187,7 +221,8 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
     atomic_init(&daemon->draining, false);
     atomic_init(&daemon->kept, 0);
     posref_connections_init(&daemon->connections);
-    daemon->mhd = MHD_start_daemon(
+    daemon->ready = posref_ready_new();
+    daemon->mhd = !daemon->ready ? NULL : MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, on_accept, daemon, on_request, daemon,
         MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
         MHD_OPTION_THREAD_POOL_SIZE, options->n_threads,
@@ -200,8 +235,7 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
         MHD_OPTION_END);
     if (!daemon->mhd) {
-        posref_connections_clear(&daemon->connections);
-        free(daemon);
+        clear(daemon);
         return posref_fail(err, POSREF_IO, "", "the HTTP library did not start");
     }
     *out = daemon;
@@ -223,6 +257,5 @@ void posref_daemon_stop(struct posref_daemon *daemon, unsigned grace_ms)
     while (posref_connections_drain(&daemon->connections) && posref_now_ms() < end)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     MHD_stop_daemon(daemon->mhd);
-    posref_connections_clear(&daemon->connections);
-    free(daemon);
+    clear(daemon);
 }

@@ -6,28 +6,48 @@
 #include <string.h>
 #include <strings.h>
 
-struct posref_incoming *posref_incoming_new(const char *target)
+#define KEPT_TARGET_BYTES 256 /* what an idle connection keeps for the next target, about */
+
+bool posref_incoming_begin(struct posref_incoming **slot, const char *target)
 {
-    struct posref_incoming *in = calloc(1, sizeof *in);
+    struct posref_incoming *in = *slot ? *slot : calloc(1, sizeof *in);
     if (!in)
-        return NULL;
-    in->target_length = strlen(target);
-    in->target = strdup(target);
-    if (!in->target) {
-        free(in);
-        return NULL;
+        return false;
+    *slot = in;
+    char *room = in->target;
+    size_t length = strlen(target), capacity = in->target_capacity;
+    if (capacity <= length) {
+        capacity = length + KEPT_TARGET_BYTES;
+        room = realloc(in->target, capacity);
+        if (!room)
+            return false;
     }
+    *in = (struct posref_incoming){.target = room, .target_length = length,
+                                   .target_capacity = capacity};
+    memcpy(room, target, length + 1);
     posref_buffer_init(&in->body, POSREF_MAX_BODY_BYTES);
-    return in;
+    return true;
 }
 
-void posref_incoming_free(struct posref_incoming *in, atomic_size_t *kept)
+void posref_incoming_end(struct posref_incoming *in, atomic_size_t *kept)
 {
     if (!in)
         return;
-    atomic_fetch_sub(kept, in->n_kept);
+    if (in->n_kept)
+        atomic_fetch_sub(kept, in->n_kept);
+    in->n_kept = 0;
     posref_buffer_clear(&in->body);
-    free(in->target);
+    if (in->target_capacity > 2 * KEPT_TARGET_BYTES) {
+        free(in->target);
+        in->target = NULL;
+        in->target_capacity = 0;
+    }
+}
+
+void posref_incoming_free(struct posref_incoming *in)
+{
+    if (in)
+        free(in->target);
     free(in);
 }
 

@@ -13,15 +13,16 @@
  * below it, so that ours answer first. */
 #define POSREF_MAX_HEADER_BYTES 8192
 #define POSREF_MAX_HEADERS 64
-#define POSREF_CONNECTION_BYTES 32768
+#define POSREF_CONNECTION_BYTES 24576
 #define POSREF_MAX_BODY_BYTES (2u << 20)
 /* A body that is too large is read and dropped up to here, so that the answer arrives. */
 #define POSREF_MAX_DROPPED_BYTES (16u << 20)
 #define POSREF_MAX_KEPT_BYTES (256u << 20) /* of all bodies at once */
 
+/* One lives as long as its connection and is used for request after request. */
 struct posref_incoming {
-    char *target;
-    size_t target_length;
+    char *target; /* as sent; room for target_capacity bytes */
+    size_t target_length, target_capacity;
     bool judged;       /* the headers have been looked at */
     bool body_too_large;
     size_t n_dropped, n_kept; /* bytes of the body */
@@ -33,10 +34,12 @@ struct posref_incoming {
     const char *length, *transfer_encoding;
 };
 
-/* NULL: no memory. The target is copied. */
-struct posref_incoming *posref_incoming_new(const char *target);
-/* Takes the body off the count that posref_incoming_body keeps. NULL is fine. */
-void posref_incoming_free(struct posref_incoming *in, atomic_size_t *kept);
+/* Begins a request; *in is made when it is NULL. False: no memory. The target is copied. */
+bool posref_incoming_begin(struct posref_incoming **in, const char *target);
+/* Ends it: gives the body up and takes it off the count that posref_incoming_body keeps. NULL is
+ * fine, here and below. */
+void posref_incoming_end(struct posref_incoming *in, atomic_size_t *kept);
+void posref_incoming_free(struct posref_incoming *in); /* after its end */
 
 /* Looks at the headers. False: the framing is such that the end of the request cannot be known,
  * or the body is far too large: answer at once and close. Otherwise answer when the request is

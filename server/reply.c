@@ -22,9 +22,14 @@ void posref_reply_clear(struct posref_reply *reply)
     reply->fd = -1;
 }
 
-bool posref_etag_matches(const char *if_none_match, const char *sha256)
+void posref_etag(char out[POSREF_ETAG_SIZE], const char *sha256, bool gzip)
 {
-    size_t length = strlen(sha256);
+    snprintf(out, POSREF_ETAG_SIZE, "\"%s%s\"", sha256, gzip ? "-gzip" : "");
+}
+
+bool posref_etag_matches(const char *if_none_match, const char *etag)
+{
+    size_t length = strlen(etag);
     for (const char *s = if_none_match; *s;) {
         s += strspn(s, " \t,");
         if (*s == '*')
@@ -33,26 +38,30 @@ bool posref_etag_matches(const char *if_none_match, const char *sha256)
             s += 2;
         if (*s != '"')
             return false; /* no list of entity tags */
-        const char *end = strchr(++s, '"');
+        const char *end = strchr(s + 1, '"');
         if (!end)
             return false;
-        size_t n = (size_t)(end - s);
-        if (n >= length && memcmp(s, sha256, length) == 0 &&
-            (n == length || (n == length + 5 && memcmp(s + length, "-gzip", 5) == 0)))
+        if ((size_t)(++end - s) == length && memcmp(s, etag, length) == 0)
             return true;
-        s = end + 1;
+        s = end;
     }
     return false;
 }
 
-void posref_reply_validate(struct posref_reply *reply, const char *if_none_match)
+void posref_reply_validate(struct posref_reply *reply, const char *if_none_match, bool gzip)
 {
     if (reply->status != 200 || reply->caching == POSREF_CACHE_NONE)
         return;
     if (!reply->sha256[0])
         posref_sha256_hex(reply->sha256, reply->body.data, reply->body.length);
-    if (if_none_match && posref_etag_matches(if_none_match, reply->sha256)) {
-        reply->status = 304;
+    if (!if_none_match)
+        return;
+    char etag[POSREF_ETAG_SIZE];
+    gzip = gzip && posref_reply_is_compressible(reply);
+    posref_etag(etag, reply->sha256, gzip);
+    if (posref_etag_matches(if_none_match, etag)) {
         posref_reply_clear(reply);
+        reply->status = 304;
+        reply->encoding = gzip ? "gzip" : NULL;
     }
 }

@@ -19,8 +19,9 @@ struct posref_reply {
     const char *content_type;
     struct posref_buffer body;
     char sha256[65]; /* of the body, or "" where there is no entity tag */
-    const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip */
+    const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip, in a 304 too */
     enum posref_caching caching;
+    bool stored;    /* depends on nothing but target, Accept, Accept-Encoding and the database */
     bool page;      /* for a browser to show: scripts and styles from here only */
     char allow[32]; /* value of Allow, or "" */
     /* A part of a file instead of the body, and of how long a file. fd < 0: none. The reply owns
@@ -34,8 +35,9 @@ void posref_reply_init(struct posref_reply *reply);
 void posref_reply_clear(struct posref_reply *reply);
 
 /* Gives a 200 its entity tag, unless it has one; turns it into an empty 304 when `if_none_match`
- * (the header's value, or NULL) names it. */
-void posref_reply_validate(struct posref_reply *reply, const char *if_none_match);
+ * (the header's value, or NULL) names it. gzip: the client takes it, so that an answer for which it
+ * pays has the tag of the compressed form; that form is made by posref_reply_compress. */
+void posref_reply_validate(struct posref_reply *reply, const char *if_none_match, bool gzip);
 
 /* Serves a file: `size_bytes` from the start of a copy of the descriptor. False: no copy could be
  * made. */
@@ -50,13 +52,19 @@ POSREF_MUST_USE bool posref_reply_range(struct posref_reply *reply, const char *
 /* Bytes of the answer's content. */
 size_t posref_reply_length(const struct posref_reply *reply);
 
-/* Compresses a 200 that has an entity tag and is long enough for it to pay; sha256 stays that of
- * the plain body. Leaves the reply as it is where that fails. */
+/* Whether compression pays: a 200 with an entity tag that is long enough. */
+bool posref_reply_is_compressible(const struct posref_reply *reply);
+
+/* Compresses such a reply; sha256 stays that of the plain body. Leaves it as it is where that
+ * fails. */
 void posref_reply_compress(struct posref_reply *reply);
 
-/* Whether `if_none_match` is * or lists the entity tag "sha256" or "sha256-gzip" (weak
- * comparison): either says that the client has this content. */
-bool posref_etag_matches(const char *if_none_match, const char *sha256);
+/* The entity tag: "sha256", or "sha256-gzip" of the compressed form, with the quotes. */
+#define POSREF_ETAG_SIZE 80
+void posref_etag(char out[POSREF_ETAG_SIZE], const char *sha256, bool gzip);
+
+/* Whether `if_none_match` is * or lists the entity tag (weak comparison). */
+bool posref_etag_matches(const char *if_none_match, const char *etag);
 
 /* Which of the NULL-terminated `types` an Accept header (NULL: the first) prefers; the earlier one
  * of equals; -1 when it admits none. */

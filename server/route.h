@@ -57,6 +57,7 @@ struct posref_route {
     const char *const *produces; /* media types, NULL-terminated; the first is the usual one */
     const char *const *consumes; /* those of a POST's body; the first where none is named */
     bool uses_db;
+    bool stored; /* GET: bytes that lie ready; true where nothing is computed from the request */
     posref_handler *handle;
 };
 

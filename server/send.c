@@ -43,8 +43,8 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     }
     if (reply->sha256[0]) {
-        char text[80];
-        snprintf(text, sizeof text, "\"%s%s\"", reply->sha256, reply->encoding ? "-gzip" : "");
+        char text[POSREF_ETAG_SIZE];
+        posref_etag(text, reply->sha256, reply->encoding != NULL);
         MHD_add_response_header(response, "ETag", text);
         digest_text(text, reply->sha256);
         bool whole = !reply->encoding; /* else it would be that of the encoded bytes */
@@ -65,7 +65,7 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
         if (reply->status == 206 || reply->status == 416)
             MHD_add_response_header(response, "Content-Range", text);
     }
-    if (reply->encoding)
+    if (reply->encoding && reply->status != 304)
         MHD_add_response_header(response, "Content-Encoding", reply->encoding);
     if (reply->page) {
         MHD_add_response_header(response, "Content-Security-Policy",
@@ -82,6 +82,16 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
     }
     if (close)
         MHD_add_response_header(response, "Connection", "close");
+}
+
+struct MHD_Response *posref_response_copy(const struct posref_reply *reply)
+{
+    bool empty = reply->status == 304;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        empty ? 0 : reply->body.length, empty ? "" : reply->body.data, MHD_RESPMEM_MUST_COPY);
+    if (response)
+        add_headers(response, reply, false);
+    return response;
 }
 
 enum MHD_Result posref_send(struct MHD_Connection *connection, struct posref_reply *reply,

@@ -12,4 +12,8 @@
 enum MHD_Result posref_send(struct MHD_Connection *connection, struct posref_reply *reply,
                             bool close);
 
+/* The same as an answer that can be queued many times, of a reply without a file; the body is
+ * copied, for a 304 left out. The caller destroys it. NULL: no memory. */
+struct MHD_Response *posref_response_copy(const struct posref_reply *reply);
+
 #endif

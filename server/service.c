@@ -164,31 +164,40 @@ static const struct posref_route *answer(struct posref_service *service,
         refuse_params(reply, call.route, &uri))
         return call.route;
     handle(service, call, reply);
+    bool gzip = posref_accepts_gzip(http->accept_encoding);
     if (call.route->method == POSREF_METHOD_GET)
-        posref_reply_validate(reply, http->if_none_match);
+        posref_reply_validate(reply, http->if_none_match, gzip);
     bool get = strcmp(http->method, "GET") == 0;
     if (get && !posref_reply_range(reply, http->range, http->if_range))
         refuse_range(reply);
-    if (posref_accepts_gzip(http->accept_encoding))
+    if (gzip)
         posref_reply_compress(reply);
+    reply->stored = call.route->stored && (reply->status == 200 || reply->status == 304);
     return call.route;
 }
 
-static uint64_t now_ns(void)
+uint64_t posref_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+int posref_service_make(struct posref_service *service, const struct posref_http_request *http,
+                        struct posref_reply *reply)
+{
+    posref_reply_init(reply);
+    const struct posref_route *route = answer(service, http, reply);
+    return route ? (int)(route - posref_routes) : -1;
+}
+
 void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
                            struct posref_reply *reply)
 {
-    uint64_t begun = now_ns();
-    posref_reply_init(reply);
-    const struct posref_route *route = answer(service, http, reply);
-    posref_metrics_count(&service->metrics, route ? (int)(route - posref_routes) : -1,
-                         reply->status, posref_reply_length(reply), now_ns() - begun);
+    uint64_t begun = posref_now_ns();
+    int route = posref_service_make(service, http, reply);
+    posref_metrics_count(&service->metrics, route, reply->status, posref_reply_length(reply),
+                         posref_now_ns() - begun);
 }
 
 void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,

@@ -17,6 +17,13 @@ struct posref_service {
 void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
                            struct posref_reply *reply);
 
+/* The same without counting it. Returns the row of the route, or -1: none. */
+int posref_service_make(struct posref_service *service, const struct posref_http_request *http,
+                        struct posref_reply *reply);
+
+/* Nanoseconds of a clock that only goes forward. */
+uint64_t posref_now_ns(void);
+
 /* The same for a request that the transport has to refuse. */
 void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,
                            struct posref_reply *reply);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +27,7 @@ struct posref_snapshot {
 struct posref_store {
     pthread_mutex_t lock; /* guards current, and every snapshot's retired, idle and n_idle */
     struct posref_snapshot *current;
+    atomic_uint_least64_t generation;
     size_t n_handles;
     char *path;
 };
@@ -139,6 +141,7 @@ enum posref_status posref_store_new(struct posref_store **out, const char *path,
     if (!store)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
     pthread_mutex_init(&store->lock, NULL);
+    atomic_init(&store->generation, 1);
     store->n_handles = n_handles;
     enum posref_status status = find_path(&store->path, path, err);
     if (status == POSREF_OK)
@@ -168,6 +171,11 @@ bool posref_store_stale(struct posref_store *store)
     return stat(store->path, &now) == 0 && !same_file(&now, &store->current->stat);
 }
 
+uint64_t posref_store_generation(const struct posref_store *store)
+{
+    return atomic_load(&store->generation);
+}
+
 enum posref_status posref_store_reload(struct posref_store *store, struct posref_error *err)
 {
     struct posref_snapshot *fresh;
@@ -177,6 +185,7 @@ enum posref_status posref_store_reload(struct posref_store *store, struct posref
     pthread_mutex_lock(&store->lock);
     struct posref_snapshot *old = store->current;
     store->current = fresh;
+    atomic_fetch_add(&store->generation, 1);
     old->retired = true;
     bool unused = old->n_idle == old->n_handles;
     pthread_mutex_unlock(&store->lock);

@@ -36,6 +36,10 @@ void posref_store_free(struct posref_store *store); /* nothing may be on loan; N
 /* Whether another file lies at the path than the one that is open. */
 bool posref_store_stale(struct posref_store *store);
 
+/* Counts the databases that have been in use; never 0. What is answered between two equal counts
+ * comes from one of them. */
+uint64_t posref_store_generation(const struct posref_store *store);
+
 /* Opens the file anew. On failure the old one stays in use. */
 POSREF_MUST_USE enum posref_status posref_store_reload(struct posref_store *store,
                                                        struct posref_error *err);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# posref serve against nginx serving the same bytes as static files, by wrk: requests a second and
-# the 99th percentile, interleaved in one run, the median of the rounds' ratios.
+# posref serve against nginx serving the same bytes as static files, by wrk: requests a second, the
+# 99th percentile and the server's CPU time a request, interleaved in one run, the median of the
+# rounds' ratios. wrk has the first CPU to itself, the server in turn the others.
 #
 #   server.sh PROGRAM [ROUNDS] [SECONDS]
 #
@@ -19,10 +20,13 @@ dir=$(mktemp -d) || exit 3
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$dir"' EXIT
 chmod 755 "$dir"
+last=$(($(nproc) - 1)) client=() server=()
+if [ $last -gt 0 ]; then client=(taskset -c 0) server=(taskset -c "1-$last"); fi
 
 "$posref" generate --suite core -o "$dir/core.db" 2>/dev/null || exit 3
-"$posref" serve --listen 127.0.0.1:0 --db "$dir/core.db" 2>"$dir/log" &
+"${server[@]}" "$posref" serve --listen 127.0.0.1:0 --db "$dir/core.db" 2>"$dir/log" &
 pids+=($!)
+our_pids=$!
 until grep -q 'listening on' "$dir/log"; do sleep 0.1; done
 ours=$(sed -n 's/^posref serve: listening on //p' "$dir/log")
 port=$((20000 + $$ % 20000))
@@ -37,7 +41,7 @@ curl -s "$ours/v1/vectors/$id" >"$dir/www/vector.json"
 curl -s "$ours$page" >"$dir/www/page.json"
 cat >"$dir/nginx.conf" <<CONF
 daemon off;
-worker_processes auto;
+worker_processes $((last > 0 ? last : 1));
 pid $dir/nginx.pid;
 error_log $dir/error.log;
 events { worker_connections 1024; }
@@ -50,9 +54,10 @@ http {
     server { listen 127.0.0.1:$port; root $dir/www; }
 }
 CONF
-nginx -c "$dir/nginx.conf" 2>"$dir/error.log" &
+"${server[@]}" nginx -c "$dir/nginx.conf" 2>"$dir/error.log" &
 pids+=($!)
 for _ in {1..50}; do curl -s -o /dev/null "$theirs/vector.json" && break; sleep 0.1; done
+their_pids=$(pgrep -P $!)
 
 # A spec and positions that differ each request: dim 128 at four positions.
 cat >"$dir/eval.lua" <<'LUA'
@@ -66,11 +71,24 @@ request = function()
 end
 LUA
 
-# measure URL [WRK OPTION...]: sets rate (requests a second), p99 (microseconds) and errors.
+# Nanoseconds of CPU that all threads of the processes have used.
+cpu_of() {
+    local p
+    for p in "$@"; do cat "/proc/$p"/task/*/schedstat; done |
+        awk '{ t += $1 } END { printf "%.0f", t }'
+}
+
+# measure PIDS URL [WRK OPTION...]: sets rate (requests a second), p99 and cpu (microseconds) and
+# errors.
 measure() {
-    local url=$1
-    shift
-    wrk -t1 -c16 -d"${seconds}s" --latency "$@" "$url" >"$dir/wrk"
+    local server_pids=$1 url=$2 before
+    shift 2
+    # shellcheck disable=SC2086
+    before=$(cpu_of $server_pids)
+    "${client[@]}" wrk -t1 -c16 -d"${seconds}s" --latency "$@" "$url" >"$dir/wrk"
+    # shellcheck disable=SC2086
+    cpu=$(awk -v ns="$(($(cpu_of $server_pids) - before))" \
+        '/requests in/ { print ns / 1000 / $1 }' "$dir/wrk")
     rate=$(awk '/Requests\/sec/ { print $2 }' "$dir/wrk")
     p99=$(awk '$1 == "99%" { v = $2 + 0; if ($2 ~ /ms$/) v *= 1000; else if ($2 !~ /us$/) v *= 1e6;
         print v }' "$dir/wrk")
@@ -85,16 +103,17 @@ compare() {
     : >"$dir/rows"
     for ((i = 0; i < rounds; i++)); do
         # shellcheck disable=SC2086
-        measure "$5" $6
-        local their_rate=$rate their_p99=$p99
+        measure "$their_pids" "$5" $6
+        local their_rate=$rate their_p99=$p99 their_cpu=$cpu
         # shellcheck disable=SC2086
-        measure "$3" $4
-        echo "$rate $p99 $their_rate $their_p99 $errors" >>"$dir/rows"
+        measure "$our_pids" "$3" $4
+        echo "$rate $p99 $their_rate $their_p99 $errors $cpu $their_cpu" >>"$dir/rows"
     done
     column() { cut -d' ' -f"$1" "$dir/rows" | median; }
-    printf '%-8s %8.0f/s  nginx %8.0f/s  ratio %.2f (at least %s)  p99 %.0f us, nginx %.0f us%s\n' \
+    printf '%-7s %8.0f/s  nginx %8.0f/s  ratio %.2f (at least %s)  p99 %.0f us, nginx %.0f us' \
         "$name" "$(column 1)" "$(column 3)" "$(awk '{ print $1 / $3 }' "$dir/rows" | median)" \
-        "$least" "$(column 2)" "$(column 4)" \
+        "$least" "$(column 2)" "$(column 4)"
+    printf '  CPU %.1f us, nginx %.1f us%s\n' "$(column 6)" "$(column 7)" \
         "$(awk '{ n += $5 } END { if (n) print "  ERRORS" }' "$dir/rows")"
 }
 
@@ -105,6 +124,8 @@ printf 'wrk.headers["If-None-Match"] = %s\n' "'$(tag "$theirs/vector.json")'" >"
 echo "$(nginx -v 2>&1), $(wrk -v 2>&1 | head -n 1 | cut -d' ' -f1,2); $(nproc) CPUs," \
     "load $(cut -d' ' -f1 /proc/loadavg); $rounds rounds of $seconds s"
 compare vector 1.0 "$ours/v1/vectors/$id" '' "$theirs/vector.json" ''
-compare 304 1.0 "$ours/v1/vectors/$id" "-s$dir/ours.lua" "$theirs/vector.json" "-s$dir/theirs.lua"
+compare 304 1.0 "$ours/v1/vectors/$id" "-s$dir/ours.lua" "$theirs/vector.json" ''
+compare 304/304 1.0 "$ours/v1/vectors/$id" "-s$dir/ours.lua" "$theirs/vector.json" \
+    "-s$dir/theirs.lua"
 compare eval 0.2 "$ours" "-s$dir/eval.lua" "$theirs/vector.json" ''
 compare page 0.2 "$ours$page" '' "$theirs/page.json" ''

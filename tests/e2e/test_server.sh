@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # posref serve as its clients see it: every route, status and header; the answers of eval against
-# the command line; paging; caching; hostile requests by raw sockets; reload and drain.
+# the command line; paging; caching. test_server_life.sh has hostile clients, reload and drain.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 3
@@ -464,6 +464,47 @@ compression() {
     check 'a short answer' "$(header content-encoding)" ''
 }
 
+# The same answer, from wherever it comes: made, made and kept, kept.
+again_and_again() {
+    local path encoding i n before after tag
+    local name='posref_http_requests_total{route="/v1/vectors/...",method="GET",code="200"}'
+    path=/v1/vectors/$(sed -n 3p "$dir/all")
+    get /metrics
+    before=$(grep -F "$name" <<<"$body" | cut -d' ' -f2)
+    n=0
+    for encoding in identity gzip; do
+        for ((i = 0; i < 5; i++)); do
+            get "$path" -H "Accept-Encoding: $encoding"
+            n=$((n + 1))
+            grep -vi '^date:' <<<"$head" >"$dir/got"
+            if [ $i = 0 ]; then
+                cp "$dir/body" "$dir/want"
+                cp "$dir/got" "$dir/head1"
+                tag=$(header etag)
+            fi
+            same "$path, $encoding, $i: other bytes" want body
+            same "$path, $encoding, $i: other headers" head1 got
+        done
+        get "$path" -H "Accept-Encoding: $encoding" -I
+        n=$((n + 1))
+        grep -vi '^date:' <<<"$head" >"$dir/got"
+        same "HEAD $path, $encoding: other headers" head1 got
+        get "$path" -H "Accept-Encoding: $encoding" -H "If-None-Match: $tag"
+        check "$path, $encoding: 304" "$status" 304
+        check "$path, $encoding: 304's tag" "$(header etag)" "$tag"
+        check "$path, $encoding: 304's encoding" "$(header content-encoding)" ''
+        get "$path" -H "Accept-Encoding: $encoding" -H 'If-None-Match: "x"'
+        n=$((n + 1))
+        check "$path, $encoding: another tag" "$status" 200
+    done
+    get /metrics
+    after=$(grep -F "$name" <<<"$body" | cut -d' ' -f2)
+    check 'each is counted' "$((after - before))" "$n"
+    refused "$path" 405 '' -X POST
+    refused "$path" 406 '' -H 'Accept: text/html'
+    refused "$path?x=1" 400 x
+}
+
 metrics() {
     local name='posref_http_requests_total{route="/healthz",method="GET",code="200"}' before after
     get /metrics
@@ -514,154 +555,9 @@ documented() {
     check 'docs/http.md has examples' "$([ $n -ge 5 ] && echo yes)" yes
 }
 
-# ---- hostile clients ---------------------------------------------------------------------------
-
-hostile() {
-    local out post='POST /v1/eval HTTP/1.1\r\nHost: a\r\n'
-    local end='Host: a\r\nConnection: close\r\n\r\n'
-    out=$(raw 'GET /v1/suites HTTP/1.1\r\nConnection: close\r\n\r\n')
-    has 'no Host' "$out" 'HTTP/1.1 400'
-    has 'no Host: ours' "$out" '/problems/malformed-request'
-    out=$(raw 'GET /v1/suites HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n')
-    has 'two Hosts' "$out" '/problems/malformed-request'
-    out=$(raw 'GET /v1/suites HTTP/1.0\r\n\r\n')
-    has 'HTTP/1.0' "$out" ' 200 OK'
-    out=$(raw 'GET /v1/suites\000 HTTP/1.1\r\n'"$end")
-    has 'NUL in the path' "$out" '/problems/malformed-request'
-    out=$(raw 'GET /v1/eval?dim=8\000&base=3 HTTP/1.1\r\n'"$end")
-    has 'NUL in the query' "$out" '/problems/malformed-request'
-    out=$(raw 'GET /v1/eval?dim=8 x HTTP/1.1\r\n'"$end")
-    has 'space in the query' "$out" ' 400 '
-    has 'space in the query: ours' "$out" '"param": "dim"'
-    out=$(raw 'GET /v1/eval?dim=\xff HTTP/1.1\r\n'"$end")
-    has 'raw byte' "$out" '"param": "dim"'
-    out=$(raw 'GET http://a/v1/suites HTTP/1.1\r\n'"$end")
-    has 'absolute form' "$out" ' 200 OK'
-    out=$(raw "GET /v1/eval?$(printf '%%%%26a&%.0s' {1..1500}) HTTP/1.1\r\n$end")
-    has 'a thousand parameters: ours' "$out" 'application/problem+json'
-    out=$(raw "${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}")
-    has 'two lengths' "$out" '/problems/malformed-request'
-    out=$(raw "${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-    has 'length and chunks' "$out" '/problems/malformed-request'
-    out=$(raw "${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")
-    has 'unknown coding' "$out" '/problems/malformed-request'
-    out=$(raw "${post}Content-Length: 99999999999\r\n\r\n{")
-    has 'announced far too large' "$out" ' 413 '
-    has 'announced far too large: ours' "$out" '/problems/too-large'
-    # Two requests in one packet are answered in order; the second one's end closes.
-    out=$(raw "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/suites HTTP/1.1\r\n$end")
-    has 'pipelining' "$(tr '\n' ' ' <<<"$out")" '404'
-    has 'pipelining' "${out#*404}" '200 OK'
-    # A body that never ends, a request cut short, garbage: nothing of it hurts the others.
-    raw "${post}Content-Length: 100\r\n\r\n{" 0.2 >/dev/null
-    raw 'GET /v1/suites HTT' 0.2 >/dev/null
-    raw '\x16\x03\x01\x00\xa5\x01\x00\x00' 0.2 >/dev/null
-    raw '\r\n\r\n\r\n' 0.2 >/dev/null
-    get /healthz
-    check 'alive' "$status" 200
-}
-
-keeps_alive() {
-    local n
-    n=$(curl -s -o /dev/null -o /dev/null -o /dev/null -w '%{num_connects}\n' \
-        "$url/v1/suites" "$url/v1/nothing" "$url/v1/eval?dim=8&positions=1" | paste -sd+)
-    check 'three requests on one connection' "$((n))" 1
-}
-
-many_connections() {
-    local fds=() fd i
-    for ((i = 0; i < 300; i++)); do
-        exec {fd}<>"/dev/tcp/127.0.0.1/$port" || break
-        printf 'GET /v1/suites HTTP/1.1\r\n' >&"$fd"
-        fds+=("$fd")
-    done
-    check 'slow senders connect' "${#fds[@]}" 300
-    get /v1/suites
-    check 'served beside 300 slow senders' "$status" 200
-    for fd in "${fds[@]}"; do exec {fd}>&-; done
-}
-
-# ---- life --------------------------------------------------------------------------------------
-
-# Clients that ask all the time notice nothing of ten exchanges of the database.
-reload_under_load() {
-    local id clients=() i n
-    id=$(head -n 1 "$dir/all")
-    for i in 1 2 3; do
-        (
-            for ((n = 0; n < 40; n++)); do
-                curl -s --max-time 30 -o /dev/null -w '%{http_code}\n' "$url/v1/vectors/$id" \
-                    "$url/v1/vectors?limit=20" -o /dev/null
-            done >"$dir/client$i"
-        ) &
-        clients+=($!)
-    done
-    n=0
-    while kill -0 "${clients[@]}" 2>/dev/null && [ $n -lt 10 ]; do
-        cp "$db" "$dir/next.db" && mv "$dir/next.db" "$dir/served.db"
-        kill -HUP "$pid"
-        n=$((n + 1))
-        sleep 0.1
-    done
-    wait "${clients[@]}"
-    check 'answers while the database is exchanged' \
-        "$(cat "$dir"/client? | sort | uniq -c | xargs)" '240 200'
-}
-
-reload() {
-    local i before
-    before=$(grep -c reopened "$dir/log")
-    cp "$db" "$dir/next.db"
-    mv "$dir/next.db" "$dir/served.db"
-    for ((i = 0; i < 50; i++)); do
-        if [ "$(grep -c reopened "$dir/log")" -gt "$before" ]; then break; fi
-        sleep 0.1
-    done
-    check 'a file renamed into place' "$(grep -c reopened "$dir/log")" $((before + 1))
-    kill -HUP "$pid"
-    for ((i = 0; i < 50; i++)); do
-        if [ "$(grep -c reopened "$dir/log")" -gt $((before + 1)) ]; then break; fi
-        sleep 0.1
-    done
-    check 'SIGHUP' "$(grep -c reopened "$dir/log")" $((before + 2))
-    get '/v1/vectors?limit=1'
-    check 'after the reload' "$status" 200
-    echo 'no database' >"$dir/next.db"
-    mv "$dir/next.db" "$dir/served.db"
-    for ((i = 0; i < 50; i++)); do
-        if grep -q 'served.db:' "$dir/log"; then break; fi
-        sleep 0.1
-    done
-    has 'what is no database' "$(grep -v '^{' "$dir/log")" 'served.db: '
-    get '/v1/vectors?limit=1'
-    check 'the old database stays' "$status" 200
-}
-
-# A request that is half sent when SIGTERM comes is answered; the program then exits 0.
-drain() {
-    local fd idle out
-    exec {idle}<>"/dev/tcp/127.0.0.1/$port"
-    exec {fd}<>"/dev/tcp/127.0.0.1/$port"
-    printf 'POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Length: 17\r\n\r\n{"spec": {"dim"' >&"$fd"
-    sleep 0.5
-    kill -TERM "$pid"
-    sleep 0.5
-    printf ':4' >&"$fd"
-    out=$(timeout 5 cat <&"$fd" | tr -d '\r')
-    has 'a request that was running' "$out" ' 400 Bad Request'
-    has 'tells the client to go' "$out" 'Connection: close'
-    check 'an idle connection is closed' "$(timeout 5 cat <&"$idle" && echo closed)" closed
-    exec {fd}>&- {idle}>&-
-    wait "$pid"
-    check 'exit status' "$?" 0
-    pid=''
-    if curl -s "$url/" >/dev/null; then bad 'still listens'; else ok; fi
-}
-
 core_db
-cp "$db" "$dir/served.db"
 listens
-start --db "$dir/served.db" --access-log
+start --db "$db" --access-log
 refuse_start 'port in use' 2 '--listen' --db "$db" --listen "127.0.0.1:$port"
 simple_routes
 problem_pages
@@ -676,12 +572,7 @@ paging
 one_vector
 caching
 compression
+again_and_again
 metrics
 documented 3>"${REFRESH:-/dev/null}"
-hostile
-keeps_alive
-many_connections
-reload_under_load
-reload
-drain
 finish

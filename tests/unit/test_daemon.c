@@ -102,7 +102,7 @@ START_TEST(expires_and_lingers)
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fresh), 0);
     struct sockaddr_storage a = address4("10.0.0.1");
     struct posref_connection *first = posref_connections_add(&all, old[0], (struct sockaddr *)&a);
-    posref_connections_begin(&all, first);
+    posref_connection_begin(first);
     wait_ms(60);
     struct posref_connection *second =
         posref_connections_add(&all, fresh[0], (struct sockaddr *)&a);
@@ -111,10 +111,10 @@ START_TEST(expires_and_lingers)
     ck_assert_int_eq(peek(fresh[1]), -1);
     /* An answered request starts the clock again. */
     wait_ms(60);
-    posref_connections_end(&all, second);
+    posref_connection_end(second);
     posref_connections_expire(&all, 50);
     ck_assert_int_eq(peek(fresh[1]), -1);
-    posref_connections_linger(&all, second);
+    posref_connection_linger(second);
     posref_connections_remove(&all, second);
     close(fresh[0]);
     ck_assert_int_eq(peek(fresh[1]), -1); /* the copy holds it open */
@@ -137,7 +137,7 @@ START_TEST(drains)
     struct sockaddr_storage a = address4("10.0.0.1");
     struct posref_connection *one = posref_connections_add(&all, busy[0], (struct sockaddr *)&a);
     struct posref_connection *two = posref_connections_add(&all, idle[0], (struct sockaddr *)&a);
-    posref_connections_begin(&all, one);
+    posref_connection_begin(one);
     ck_assert_int_eq(write(idle[1], "x", 1), 1);
     ck_assert_uint_eq(posref_connections_drain(&all), 2);
     ck_assert_int_eq(peek(busy[0]), -1);

@@ -12,7 +12,8 @@ static char piece[1 << 16];
 START_TEST(one_body_is_limited)
 {
     atomic_size_t kept = 0;
-    struct posref_incoming *in = posref_incoming_new("/");
+    struct posref_incoming *in = NULL;
+    ck_assert(posref_incoming_begin(&in, "/"));
     size_t n = 0;
     while (n + sizeof piece <= POSREF_MAX_BODY_BYTES) {
         ck_assert(posref_incoming_body(in, piece, sizeof piece, &kept));
@@ -31,7 +32,8 @@ START_TEST(one_body_is_limited)
         dropped += sizeof piece;
     ck_assert_uint_le(dropped, POSREF_MAX_DROPPED_BYTES);
     ck_assert_uint_gt(dropped + sizeof piece, POSREF_MAX_DROPPED_BYTES);
-    posref_incoming_free(in, &kept);
+    posref_incoming_end(in, &kept);
+    posref_incoming_free(in);
     ck_assert_uint_eq(atomic_load(&kept), 0);
 }
 END_TEST
@@ -39,17 +41,21 @@ END_TEST
 START_TEST(all_bodies_are_limited)
 {
     atomic_size_t kept = POSREF_MAX_KEPT_BYTES - 10;
-    struct posref_incoming *a = posref_incoming_new("/"), *b = posref_incoming_new("/");
+    struct posref_incoming *a = NULL, *b = NULL;
+    ck_assert(posref_incoming_begin(&a, "/") && posref_incoming_begin(&b, "/"));
     ck_assert(posref_incoming_body(a, piece, 10, &kept));
     ck_assert(!a->refused);
     ck_assert(posref_incoming_body(b, piece, 1, &kept));
     ck_assert(b->refused);
     ck_assert_int_eq(b->refusal.kind, POSREF_PROBLEM_UNAVAILABLE);
-    posref_incoming_free(b, &kept);
+    posref_incoming_end(b, &kept);
     ck_assert_uint_eq(atomic_load(&kept), POSREF_MAX_KEPT_BYTES);
-    posref_incoming_free(a, &kept);
+    posref_incoming_end(a, &kept);
     ck_assert_uint_eq(atomic_load(&kept), POSREF_MAX_KEPT_BYTES - 10);
-    posref_incoming_free(NULL, &kept);
+    posref_incoming_free(a);
+    posref_incoming_free(b);
+    posref_incoming_end(NULL, &kept);
+    posref_incoming_free(NULL);
 }
 END_TEST
 
