@@ -74,6 +74,19 @@ bool posref_change_factor(struct posref_spec *spec, double value)
     return true;
 }
 
+/* The attention factor alone decides from here on. */
+static void drop_mscale(struct posref_spec *spec)
+{
+    static const enum posref_field fields[] = {POSREF_FIELD_MSCALE, POSREF_FIELD_MSCALE_ALL_DIM,
+                                               POSREF_FIELD_MSCALE_RULE,
+                                               POSREF_FIELD_ATTENTION_FACTOR_RULE};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        spec->given[fields[k]] = false;
+    spec->mscale = spec->mscale_all_dim = 0;
+    spec->mscale_rule = POSREF_MSCALE_BOTH;
+    spec->attention_factor_rule = POSREF_ATTENTION_FACTOR_REPLACES;
+}
+
 static bool set_attention_factor(struct posref_spec *spec, bool given, double value)
 {
     if (!takes(spec, POSREF_FIELD_ATTENTION_FACTOR))
@@ -86,19 +99,16 @@ static bool set_attention_factor(struct posref_spec *spec, bool given, double va
 bool posref_change_attention_one(struct posref_spec *spec, double value)
 {
     (void)value;
+    if (takes(spec, POSREF_FIELD_MSCALE))
+        drop_mscale(spec);
     return set_attention_factor(spec, true, 1);
-}
-
-static void drop_mscale(struct posref_spec *spec)
-{
-    spec->given[POSREF_FIELD_MSCALE] = spec->given[POSREF_FIELD_MSCALE_ALL_DIM] = false;
-    spec->mscale = spec->mscale_all_dim = 0;
 }
 
 bool posref_change_attention_default(struct posref_spec *spec, double value)
 {
     (void)value;
-    bool told = spec->given[POSREF_FIELD_ATTENTION_FACTOR] || spec->given[POSREF_FIELD_MSCALE];
+    bool told = spec->given[POSREF_FIELD_ATTENTION_FACTOR] || spec->given[POSREF_FIELD_MSCALE] ||
+                spec->given[POSREF_FIELD_MSCALE_RULE];
     drop_mscale(spec);
     return told && set_attention_factor(spec, false, 0);
 }
@@ -118,7 +128,8 @@ bool posref_change_attention_nested(struct posref_spec *spec, double value)
 {
     (void)value;
     if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_YARN ||
-        !(spec->factor > 1))
+        !(spec->factor > 1) || spec->given[POSREF_FIELD_MSCALE_RULE] ||
+        spec->given[POSREF_FIELD_ATTENTION_FACTOR_RULE])
         return false;
     const double nested = 1 + 0.1 * attention_of(spec) * log(spec->factor);
     drop_mscale(spec);
@@ -140,6 +151,56 @@ bool posref_change_truncate(struct posref_spec *spec, double value)
     (void)value;
     spec->truncate = !spec->truncate;
     return takes(spec, POSREF_FIELD_TRUNCATE);
+}
+
+/* Another reading of yarn, where the spec means the usual one. */
+static bool set_choice(struct posref_spec *spec, enum posref_field field, int *at, int value)
+{
+    if (!takes(spec, field) || *at != 0)
+        return false;
+    *at = value;
+    spec->given[field] = true;
+    return true;
+}
+
+bool posref_change_range_half(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_HALF);
+}
+
+bool posref_change_range_unclamped(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_UNCLAMPED);
+}
+
+bool posref_change_range_at_least(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_AT_LEAST);
+}
+
+bool posref_change_mscale_ratio(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return (spec->given[POSREF_FIELD_MSCALE] || spec->given[POSREF_FIELD_MSCALE_ALL_DIM]) &&
+           set_choice(spec, POSREF_FIELD_MSCALE_RULE, &spec->mscale_rule, POSREF_MSCALE_RATIO);
+}
+
+bool posref_change_telechat(struct posref_spec *spec, double value)
+{
+    (void)value;
+    spec->given[POSREF_FIELD_ATTENTION_FACTOR] = false;
+    return set_choice(spec, POSREF_FIELD_MSCALE_RULE, &spec->mscale_rule, POSREF_MSCALE_TELECHAT);
+}
+
+bool posref_change_factor_multiplied(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return spec->given[POSREF_FIELD_ATTENTION_FACTOR] &&
+           set_choice(spec, POSREF_FIELD_ATTENTION_FACTOR_RULE, &spec->attention_factor_rule,
+                      POSREF_ATTENTION_FACTOR_MULTIPLIES);
 }
 
 bool posref_change_whole_width(struct posref_spec *spec, double value)

@@ -29,10 +29,13 @@ enum posref_need posref_attention_field_need(enum posref_field field)
 enum posref_status posref_attention_check(struct posref_spec *spec, struct posref_error *err)
 {
     const bool mla = spec->given[POSREF_FIELD_SOFTMAX_SCALE_FROM] &&
-                     spec->softmax_scale_from == POSREF_SCALE_FROM_MLA;
-    if (mla && !(spec->given[POSREF_FIELD_FACTOR] && spec->given[POSREF_FIELD_MSCALE_ALL_DIM]))
+                     spec->softmax_scale_from != POSREF_SCALE_FROM_DIM;
+    const bool own = spec->softmax_scale_from == POSREF_SCALE_FROM_MLA_MSCALE;
+    if (mla && !(spec->given[POSREF_FIELD_FACTOR] &&
+                 spec->given[own ? POSREF_FIELD_MSCALE : POSREF_FIELD_MSCALE_ALL_DIM]))
         return posref_fail(err, POSREF_BAD_INPUT, "softmax_scale_from",
-                           "mla needs yarn's factor and mscale_all_dim");
+                           own ? "mla_mscale needs yarn's factor and mscale"
+                               : "mla needs yarn's factor and mscale_all_dim");
     if (spec->given[POSREF_FIELD_SOFTMAX_SCALE] && spec->given[POSREF_FIELD_SOFTMAX_SCALE_FROM])
         return posref_fail(err, POSREF_BAD_INPUT, "softmax_scale_from",
                            "and softmax_scale exclude each other");

@@ -68,14 +68,18 @@ void posref_attention_offset(struct posref_ball *out, const struct posref_attent
     posref_ball_sub(out, out, &q, exact_bits);
 }
 
-/* DeepSeek's m = 1 + 0.1 mscale_all_dim ln factor, squared. */
+/* DeepSeek's m = 1 + 0.1 s ln factor (1 for factor <= 1), squared. */
 static bool mla_factor(struct posref_ball *out, const struct posref_spec *spec, unsigned prec_bits)
 {
     struct posref_ball part;
+    posref_ball_set_int(out, 1);
+    if (spec->factor <= 1)
+        return true;
     posref_ball_set_double(out, spec->factor);
     if (!posref_ball_log(out, out, prec_bits))
         return false;
-    posref_ball_set_double(&part, spec->mscale_all_dim);
+    posref_ball_set_double(&part, spec->softmax_scale_from == POSREF_SCALE_FROM_MLA
+                                      ? spec->mscale_all_dim : spec->mscale);
     posref_ball_mul(out, out, &part, prec_bits);
     posref_ball_set_int(&part, 10);
     if (!posref_ball_div(out, out, &part, prec_bits))
@@ -100,7 +104,7 @@ static enum posref_status set_scale(struct posref_attention *a, unsigned prec_bi
         posref_ball_set_int(&a->root, a->dim * a->scale_factor);
         if (!posref_ball_sqrt(&a->root, &a->root, prec_bits))
             return POSREF_INTERNAL;
-        if (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA &&
+        if (spec->softmax_scale_from != POSREF_SCALE_FROM_DIM &&
             !mla_factor(&a->scale, spec, prec_bits))
             return POSREF_INTERNAL;
     }

@@ -47,17 +47,9 @@ static double rescale(double plain, double theta, const struct rung *r)
 static double reversed(const struct rung *r)
 {
     const struct posref_spec *spec = r->spec;
-    const double per = r->width / (2 * log(r->base));
-    const double length = spec->original_max_position_embeddings / TWO_PI;
-    double low = per * log(length / spec->beta_slow), high = per * log(length / spec->beta_fast);
-    if (spec->truncate) {
-        low = floor(low);
-        high = ceil(high);
-    }
-    low = fmax(low, 0);
-    high = fmin(high, r->width - 1);
-    const double span = high == low ? 0.001 : high - low;
-    const double t = fmin(fmax((r->i - low) / span, 0), 1);
+    double low, high;
+    posref_judge_yarn_range(&low, &high, spec, r->width, spec->beta_slow, spec->beta_fast);
+    const double t = fmin(fmax((r->i - low) / (high - low), 0), 1);
     return r->plain * (t / spec->factor + (1 - t));
 }
 
@@ -101,10 +93,11 @@ static double magnitude_of(const struct posref_spec *spec)
         return spec->scheme == POSREF_SCHEME_SINUSOIDAL ? spec->table_scale : 1;
     if (!posref_judge_has_magnitude(spec))
         return 1;
+    if (spec->scaling != POSREF_SCALING_YARN || spec->given[POSREF_FIELD_MSCALE_RULE] ||
+        spec->given[POSREF_FIELD_ATTENTION_FACTOR_RULE])
+        return posref_judge_magnitude(spec);
     if (spec->given[POSREF_FIELD_ATTENTION_FACTOR])
         return spec->attention_factor;
-    if (spec->scaling != POSREF_SCALING_YARN)
-        return posref_judge_magnitude(spec);
     const bool both = spec->given[POSREF_FIELD_MSCALE] && spec->mscale != 0 &&
                       spec->given[POSREF_FIELD_MSCALE_ALL_DIM] && spec->mscale_all_dim != 0;
     return both ? (1 + spec->mscale * step) / (1 + spec->mscale_all_dim * step) : 1 + step;

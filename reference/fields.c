@@ -52,6 +52,10 @@ static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3"
                                        "longrope", "proportional", "ntk_by_parts", "ntk_fixed",
                                        "ntk_mixed", "dynamic_constant", "dynamic_alpha",
                                        "dynamic_linear", NULL};
+static const char *const range_rules[] = {"clamped", "half", "unclamped", "at_least", NULL};
+static const char *const mscale_rules[] = {"both", "ratio", "ignored", "telechat", "ggml", "none",
+                                           NULL};
+static const char *const attention_factor_rules[] = {"replaces", "multiplies", "ignored", NULL};
 static const char *const magnitudes[] = {"su", "yarn", NULL};
 static const char *const ladders[] = {"independent", "shared", "split", "log_linspace", NULL};
 static const char *const axes_orders[] = {"axis", "frequency", NULL};
@@ -81,7 +85,7 @@ static const char *const embedding_types[] = {"shaw", "relative_key", "relative_
 static const char *const relative_keys[] = {"sinusoid", "learned", "zero_padded", NULL};
 static const char *const attention_kinds[] = {"softmax", "linear", NULL};
 static const char *const aligns[] = {"bottom_right", "top_left", "position", NULL};
-static const char *const scale_sources[] = {"dim", "mla", NULL};
+static const char *const scale_sources[] = {"dim", "mla", "mla_mscale", NULL};
 static const char *const temperatures[] = {"none", "llama4", "ministral", "llama_cpp", "logn",
                                            NULL};
 
@@ -178,15 +182,33 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_TRUNCATE] = {.name = "truncate", .type = POSREF_TYPE_BOOL,
                                .offset = AT(truncate), .unit = "", .default_text = "true",
                                .meaning = "round yarn's correction range outwards to whole pairs"},
+    [POSREF_FIELD_RANGE_RULE] =
+        CHOICE("range_rule", range_rule, range_rules, NULL,
+               "ends of yarn's range: at least 0 and at most rotary_dim - 1, 0.001 apart where "
+               "they meet (clamped); at most rotary_dim / 2 - 1 (half); as they come (unclamped); "
+               "clamped, and never closer than 0.001, an end before the beginning included "
+               "(at_least: ggml); default: clamped"),
     [POSREF_FIELD_MSCALE] = REAL("mscale", mscale, 0, false, 1e3, "", NULL,
                                  "yarn's attention factor is m(mscale) / m(mscale_all_dim) when "
                                  "both are given and not 0; m(s) = 1 + 0.1 s ln factor"),
     [POSREF_FIELD_MSCALE_ALL_DIM] = REAL("mscale_all_dim", mscale_all_dim, 0, false, 1e3, "", NULL,
                                          "see mscale"),
+    [POSREF_FIELD_MSCALE_RULE] =
+        CHOICE("mscale_rule", mscale_rule, mscale_rules, NULL,
+               "yarn's attention factor where attention_factor does not replace it: as mscale says "
+               "(both: Hugging Face); the ratio always, mscale else 1, mscale_all_dim else 0 "
+               "(ratio: DeepSeek, vLLM's deepseek_yarn, mlx-lm); m(1) whatever they are (ignored: vLLM); "
+               "1 + 0.07 ln factor (telechat); 1 + 0.1 ln factor for factors below 1 too (ggml); "
+               "1 (none: DeepSeek-V3's own code); default: both"),
     [POSREF_FIELD_ATTENTION_FACTOR] = REAL("attention_factor", attention_factor, 1e-6, false, 1e6,
                                            "", NULL,
                                            "multiplies cos and sin; default: 1 + 0.1 ln factor, "
                                            "or as mscale says"),
+    [POSREF_FIELD_ATTENTION_FACTOR_RULE] =
+        CHOICE("attention_factor_rule", attention_factor_rule, attention_factor_rules, NULL,
+               "what attention_factor does to yarn's own factor: replaces it (Hugging Face), "
+               "multiplies it (vLLM's and jquesnelle's attn_factor), or nothing (ignored: vLLM); "
+               "default: replaces"),
     [POSREF_FIELD_LOW_FREQ_FACTOR] = REAL("low_freq_factor", low_freq_factor, 1e-6, false, 1e6,
                                           "rotations", "1",
                                           "pairs that turn less often in the original context "
@@ -314,8 +336,9 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                         "(deberta: of dim times the number of its terms)"),
     [POSREF_FIELD_SOFTMAX_SCALE_FROM] =
         CHOICE("softmax_scale_from", softmax_scale_from, scale_sources, "dim",
-               "1/sqrt(dim), or DeepSeek's m^2/sqrt(dim) with m = 1 + 0.1 mscale_all_dim ln factor "
-               "(mla)"),
+               "1/sqrt(dim), or DeepSeek's m^2/sqrt(dim) with m = 1 + 0.1 s ln factor, s = "
+               "mscale_all_dim (mla) or mscale (mla_mscale: DeepSeek-V3's own code); factor > 1, "
+               "else m = 1"),
     [POSREF_FIELD_TEMPERATURE] = CHOICE("temperature", temperature, temperatures, "none",
                                         "factor of the query by its position p: 1 + s ln(1 + "
                                         "floor((p + o)/L)), o = 1 (llama4), 0 (ministral), any "

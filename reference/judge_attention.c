@@ -268,8 +268,10 @@ static double scale_of(const struct judged *g)
     if (spec->given[POSREF_FIELD_SOFTMAX_SCALE])
         return spec->softmax_scale;
     double m = 1;
-    if (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA)
-        m = 1 + 0.1 * spec->mscale_all_dim * log(spec->factor);
+    if (spec->softmax_scale_from != POSREF_SCALE_FROM_DIM && spec->factor > 1)
+        m = 1 + 0.1 * log(spec->factor) *
+                    (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA ? spec->mscale_all_dim
+                                                                       : spec->mscale);
     return m * m / sqrt((double)(g->a.dim * g->a.scale_factor));
 }
 

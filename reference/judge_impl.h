@@ -18,7 +18,12 @@ struct judge_frequency {
 void posref_judge_frequency_fill(struct judge_frequency *out, const struct posref_spec *spec,
                                  int i);
 
-/* The attention factor is not 1. */
+/* Ends of yarn's range over `width` channels, by the spec's truncate and range_rule, from rotations
+ * `first` and `last`. */
+void posref_judge_yarn_range(double *lo, double *hi, const struct posref_spec *spec, double width,
+                             double first, double last);
+
+/* The attention factor may differ from 1. */
 bool posref_judge_has_magnitude(const struct posref_spec *spec);
 
 /* The attention factor, to about 1e-14. */

@@ -19,11 +19,25 @@ static void plain(struct judge_frequency *f, double x, int i)
     f->recurrence = 2.0 * i;
 }
 
-static double correction_dim(const struct posref_spec *spec, double rotations)
+void posref_judge_yarn_range(double *lo, double *hi, const struct posref_spec *spec, double width,
+                             double first, double last)
 {
-    return spec->rotary_dim *
-           log(spec->original_max_position_embeddings / (TWO_PI * rotations)) /
-           (2 * log(spec->base));
+    const double per = width / (2 * log(spec->base));
+    const double length = spec->original_max_position_embeddings / TWO_PI;
+    *lo = per * log(length / first);
+    *hi = per * log(length / last);
+    if (spec->truncate) {
+        *lo = floor(*lo);
+        *hi = ceil(*hi);
+    }
+    if (spec->range_rule != POSREF_RANGE_UNCLAMPED) {
+        *lo = fmax(*lo, 0);
+        *hi = fmin(*hi, (spec->range_rule == POSREF_RANGE_HALF ? width / 2 : width) - 1);
+    }
+    if (spec->range_rule == POSREF_RANGE_AT_LEAST)
+        *hi = fmax(*hi, *lo + 0.001);
+    else if (*lo == *hi)
+        *hi += 0.001;
 }
 
 /* A relative change of theta' for a change of the weight t of the scaled frequency. */
@@ -34,17 +48,10 @@ static double blend_slope(double t, double factor)
 
 static void yarn(struct judge_frequency *f, const struct posref_spec *spec, int i)
 {
-    double lo = correction_dim(spec, spec->beta_fast), hi = correction_dim(spec, spec->beta_slow);
+    double lo, hi;
+    posref_judge_yarn_range(&lo, &hi, spec, spec->rotary_dim, spec->beta_fast, spec->beta_slow);
     /* Range ends formed in float32 err by about 6 u of the larger one. */
     double end_error = spec->truncate ? 0 : 6 * fmax(fabs(lo), fabs(hi));
-    if (spec->truncate) {
-        lo = floor(lo);
-        hi = ceil(hi);
-    }
-    lo = fmax(lo, 0);
-    hi = fmin(hi, spec->rotary_dim - 1);
-    if (lo == hi)
-        hi += 0.001;
     double t = fmin(fmax((i - lo) / (hi - lo), 0), 1);
     f->theta *= t / spec->factor + (1 - t);
     f->k += 2 + blend_slope(t, spec->factor) *
@@ -229,6 +236,9 @@ double posref_judge_magnitude(const struct posref_spec *spec)
 
 bool posref_judge_has_magnitude(const struct posref_spec *spec)
 {
-    return (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_YARN) ||
+    const bool scaled = spec->scaling == POSREF_SCALING_YARN ||
+                        spec->scaling == POSREF_SCALING_LONGROPE ||
+                        spec->scaling == POSREF_SCALING_NTK_BY_PARTS;
+    return (spec->scheme == POSREF_SCHEME_ROPE && scaled) ||
            (spec->scheme == POSREF_SCHEME_SINUSOIDAL && spec->table_scale != 1);
 }

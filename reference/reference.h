@@ -84,6 +84,13 @@ enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING
                       POSREF_SCALING_NTK_BY_PARTS, POSREF_SCALING_NTK_FIXED,
                       POSREF_SCALING_NTK_MIXED, POSREF_SCALING_DYNAMIC_CONSTANT,
                       POSREF_SCALING_DYNAMIC_ALPHA, POSREF_SCALING_DYNAMIC_LINEAR };
+enum posref_range_rule { POSREF_RANGE_CLAMPED, POSREF_RANGE_HALF, POSREF_RANGE_UNCLAMPED,
+                         POSREF_RANGE_AT_LEAST };
+enum posref_mscale_rule { POSREF_MSCALE_BOTH, POSREF_MSCALE_RATIO, POSREF_MSCALE_IGNORED,
+                          POSREF_MSCALE_TELECHAT, POSREF_MSCALE_GGML, POSREF_MSCALE_NONE };
+enum posref_attention_factor_rule { POSREF_ATTENTION_FACTOR_REPLACES,
+                                    POSREF_ATTENTION_FACTOR_MULTIPLIES,
+                                    POSREF_ATTENTION_FACTOR_IGNORED };
 enum posref_longrope_magnitude { POSREF_LONGROPE_SU, POSREF_LONGROPE_YARN };
 enum posref_axes_ladder { POSREF_AXES_LADDER_INDEPENDENT, POSREF_AXES_LADDER_SHARED,
                           POSREF_AXES_LADDER_SPLIT, POSREF_AXES_LADDER_LOG_LINSPACE };
@@ -120,7 +127,8 @@ enum posref_relative_keys { POSREF_RELATIVE_SINUSOID, POSREF_RELATIVE_LEARNED,
 enum posref_attention_kind { POSREF_ATTENTION_SOFTMAX, POSREF_ATTENTION_LINEAR };
 enum posref_causal_align { POSREF_ALIGN_BOTTOM_RIGHT, POSREF_ALIGN_TOP_LEFT,
                            POSREF_ALIGN_POSITION };
-enum posref_scale_from { POSREF_SCALE_FROM_DIM, POSREF_SCALE_FROM_MLA };
+enum posref_scale_from { POSREF_SCALE_FROM_DIM, POSREF_SCALE_FROM_MLA,
+                         POSREF_SCALE_FROM_MLA_MSCALE };
 enum posref_temperature { POSREF_TEMPERATURE_NONE, POSREF_TEMPERATURE_LLAMA4,
                           POSREF_TEMPERATURE_MINISTRAL, POSREF_TEMPERATURE_LLAMA_CPP,
                           POSREF_TEMPERATURE_LOGN };
@@ -154,9 +162,12 @@ enum posref_field {
     POSREF_FIELD_BETA_FAST,
     POSREF_FIELD_BETA_SLOW,
     POSREF_FIELD_TRUNCATE,
+    POSREF_FIELD_RANGE_RULE,
     POSREF_FIELD_MSCALE,
     POSREF_FIELD_MSCALE_ALL_DIM,
+    POSREF_FIELD_MSCALE_RULE,
     POSREF_FIELD_ATTENTION_FACTOR,
+    POSREF_FIELD_ATTENTION_FACTOR_RULE,
     POSREF_FIELD_LOW_FREQ_FACTOR,
     POSREF_FIELD_HIGH_FREQ_FACTOR,
     POSREF_FIELD_MIXED_B,
@@ -268,9 +279,12 @@ struct posref_spec {
     double beta_fast;
     double beta_slow;
     bool truncate;
+    int range_rule;
     double mscale;
     double mscale_all_dim;
+    int mscale_rule;
     double attention_factor;
+    int attention_factor_rule;
     double low_freq_factor;
     double high_freq_factor;
     double mixed_b;

@@ -71,6 +71,13 @@ POSREF_MUST_USE enum posref_status posref_scaling_log_magnitude(struct posref_ba
                                                                 double factor, double s,
                                                                 int percent, unsigned prec_bits);
 
+/* yarn's attention factor, and the check of the fields that it takes. */
+POSREF_MUST_USE enum posref_status
+posref_scaling_yarn_magnitude(struct posref_ball *out, const struct posref_spec *spec,
+                              unsigned prec_bits);
+POSREF_MUST_USE enum posref_status posref_scaling_yarn_check(const struct posref_spec *spec,
+                                                             struct posref_error *err);
+
 /* ntk's check: rotary_dim = 2 has no exponent r / (r - 2). */
 POSREF_MUST_USE enum posref_status posref_scaling_check_ntk(const struct posref_spec *spec,
                                                             struct posref_error *err);

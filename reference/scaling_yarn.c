@@ -7,15 +7,16 @@
  *     lo = max(lo, 0), hi = min(hi, r - 1);  lo = hi: hi += 1/1000
  *     t_i = clamp((i - lo) / (hi - lo), 0, 1)
  *     theta'_i = theta_i t_i / factor + theta_i (1 - t_i)
- * Attention factor: m(s) = 1 + s ln(factor) / 10 for factor > 1, else 1;
- *     m(mscale) / m(mscale_all_dim) if both are given and not 0, else m(1); attention_factor, when
- *     given, replaces it.
- * The constants 1/10 and 1/1000 are these decimals, not the doubles nearest to them.
+ * range_rule says which of several readings of the third line is meant: hi = min(hi, r/2 - 1)
+ * (half), no max and no min (unclamped), or hi = max(hi, lo + 1/1000) after both (at_least: ggml).
+ * 1/1000 is this decimal, not the double nearest to it. scaling_yarn_magnitude.c has the attention
+ * factor.
  *
  * cd(n) is never an integer k or a rational bound: that would make 2 pi = L / (n base^(2k/r)), an
  * algebraic number. So floor, ceil and the clamps are decided by enough precision. A range that
  * lies outside [0, r - 1] as a whole leaves lo > hi; the formula is then followed as it stands
- * (all t = 1 for a range above, all t = 0 for one below), which is what implementations do. */
+ * (all t = 1 for a range above, all t = 0 for one below), which is what implementations do; under
+ * at_least it is a step at lo instead. */
 #include "scaling.h"
 
 static const struct posref_field_use fields[] = {
@@ -24,27 +25,20 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_BETA_FAST, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_BETA_SLOW, POSREF_NEED_DEFAULT},
     {POSREF_FIELD_TRUNCATE, POSREF_NEED_DEFAULT},
+    {POSREF_FIELD_RANGE_RULE, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MSCALE, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MSCALE_ALL_DIM, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_MSCALE_RULE, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_ATTENTION_FACTOR, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_ATTENTION_FACTOR_RULE, POSREF_NEED_OPTIONAL},
     {0, POSREF_NEED_NONE},
 };
 
-static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
-{
-    if (spec->beta_fast < spec->beta_slow)
-        return posref_fail(err, POSREF_BAD_INPUT, "beta_fast",
-                           "must be at least beta_slow=%.15g, got %.15g", spec->beta_slow,
-                           spec->beta_fast);
-    return POSREF_OK;
-}
-
-/* cd(n), then clamped to [-1, r]: beyond these the ramp is the same, and floor stays small however
- * close base is to 1. */
+/* cd(n) */
 static enum posref_status correction_dim(struct posref_ball *out, const struct posref_spec *spec,
                                          double rotations, unsigned prec_bits)
 {
-    struct posref_ball part, limit;
+    struct posref_ball part;
     posref_ball_pi(&part, prec_bits);
     posref_ball_scale2(&part, &part, 1);
     posref_ball_set_double(out, rotations);
@@ -58,15 +52,55 @@ static enum posref_status correction_dim(struct posref_ball *out, const struct p
     if (!posref_ball_log(&part, &part, prec_bits) || !posref_ball_div(out, out, &part, prec_bits))
         return POSREF_INTERNAL;
     posref_ball_scale2(out, out, -1);
-    posref_ball_set_int(&limit, -1);
-    int below = posref_ball_compare(out, &limit);
-    if (below == -1)
-        posref_ball_set(out, &limit);
-    posref_ball_set_int(&limit, spec->rotary_dim);
-    int above = posref_ball_compare(out, &limit);
-    if (above == 1)
-        posref_ball_set(out, &limit);
-    return below == 2 || above == 2 ? POSREF_INTERNAL : POSREF_OK;
+    return POSREF_OK;
+}
+
+/* x = max(x, least), or min where `sign` is -1; *done says that the limit holds. */
+static bool clamp(struct posref_ball *x, bool *done, int least, int sign)
+{
+    struct posref_ball limit;
+    posref_ball_set_int(&limit, least);
+    const int side = posref_ball_compare(x, &limit);
+    *done = side == -sign;
+    if (*done)
+        posref_ball_set(x, &limit);
+    return side != 2;
+}
+
+/* Beyond [-1, r] the clamped ramp is the same, and floor stays small however close base is to 1. */
+static bool narrow(struct posref_ball *cd, int r)
+{
+    bool done;
+    return clamp(cd, &done, -1, 1) && clamp(cd, &done, r, -1);
+}
+
+/* The unclamped range is followed as far as whole numbers go. */
+static enum posref_status check_unclamped(const struct posref_spec *spec, struct posref_error *err)
+{
+    const double rotations[] = {spec->beta_fast, spec->beta_slow};
+    for (int end = 0; end < 2; end++) {
+        struct posref_ball cd, least, most;
+        enum posref_status status = correction_dim(&cd, spec, rotations[end], 256);
+        if (status != POSREF_OK)
+            return status;
+        posref_ball_set_int(&most, INT64_C(1) << 40);
+        posref_ball_neg(&least, &most);
+        if (posref_ball_compare(&cd, &most) != -1 || posref_ball_compare(&cd, &least) != 1)
+            return posref_fail(err, POSREF_BAD_INPUT, "base",
+                               "so close to 1 puts yarn's unclamped range beyond 2^40 pairs");
+    }
+    return POSREF_OK;
+}
+
+static enum posref_status check(struct posref_spec *spec, struct posref_error *err)
+{
+    if (spec->beta_fast < spec->beta_slow)
+        return posref_fail(err, POSREF_BAD_INPUT, "beta_fast",
+                           "must be at least beta_slow=%.15g, got %.15g", spec->beta_slow,
+                           spec->beta_fast);
+    enum posref_status status = posref_scaling_yarn_check(spec, err);
+    return status == POSREF_OK && spec->range_rule == POSREF_RANGE_UNCLAMPED
+               ? check_unclamped(spec, err) : status;
 }
 
 static bool round_outwards(struct posref_ball *lo, struct posref_ball *hi)
@@ -82,37 +116,52 @@ static bool round_outwards(struct posref_ball *lo, struct posref_ball *hi)
     return true;
 }
 
+/* hi where the two ends meet, or come closer than the rule allows. `untouched`: neither is clamped
+ * or rounded. */
+static enum posref_status keep_apart(struct posref_ball *lo, struct posref_ball *hi,
+                                     const struct posref_spec *spec, bool untouched,
+                                     unsigned prec_bits)
+{
+    struct posref_ball least, width;
+    posref_ball_ratio(&least, 1, 1000, prec_bits);
+    /* One irrational number: no precision tells its ends apart. */
+    bool meet = untouched && spec->beta_fast == spec->beta_slow;
+    if (!meet && spec->range_rule == POSREF_RANGE_AT_LEAST) {
+        posref_ball_sub(&width, hi, lo, prec_bits);
+        const int side = posref_ball_compare(&width, &least);
+        if (side == 2)
+            return POSREF_INTERNAL;
+        meet = side == -1;
+    } else if (!meet) {
+        meet = posref_ball_compare(lo, hi) == 0;
+    }
+    if (meet)
+        posref_ball_add(hi, lo, &least, prec_bits);
+    return POSREF_OK;
+}
+
 /* state->a = lo, state->b = hi. */
 static enum posref_status prepare(struct posref_scaling_state *state)
 {
     const struct posref_spec *spec = state->spec;
     const unsigned prec_bits = state->prec_bits;
-    struct posref_ball *lo = &state->a, *hi = &state->b, limit;
+    struct posref_ball *lo = &state->a, *hi = &state->b;
+    const bool clamped = spec->range_rule != POSREF_RANGE_UNCLAMPED;
+    const int last = spec->range_rule == POSREF_RANGE_HALF ? spec->rotary_dim / 2 - 1
+                                                           : spec->rotary_dim - 1;
+    bool lo_clamped = false, hi_clamped = false;
     enum posref_status status = correction_dim(lo, spec, spec->beta_fast, prec_bits);
     if (status == POSREF_OK)
         status = correction_dim(hi, spec, spec->beta_slow, prec_bits);
-    if (status == POSREF_OK && spec->truncate && !round_outwards(lo, hi))
-        status = POSREF_INTERNAL;
     if (status != POSREF_OK)
         return status;
-    posref_ball_set_int(&limit, 0);
-    int lo_clamped = posref_ball_compare(lo, &limit);
-    if (lo_clamped == -1)
-        posref_ball_set(lo, &limit);
-    posref_ball_set_int(&limit, spec->rotary_dim - 1);
-    int hi_clamped = posref_ball_compare(hi, &limit);
-    if (hi_clamped == 1)
-        posref_ball_set(hi, &limit);
-    if (lo_clamped == 2 || hi_clamped == 2)
+    if (clamped && !(narrow(lo, spec->rotary_dim) && narrow(hi, spec->rotary_dim)))
         return POSREF_INTERNAL;
-    /* lo = hi: as whole numbers, or as one irrational number that neither clamp has touched. */
-    bool same = spec->beta_fast == spec->beta_slow && !spec->truncate && lo_clamped != -1 &&
-                hi_clamped != 1;
-    if (same || posref_ball_compare(lo, hi) == 0) {
-        posref_ball_ratio(&limit, 1, 1000, prec_bits);
-        posref_ball_add(hi, lo, &limit, prec_bits);
-    }
-    return POSREF_OK;
+    if (spec->truncate && !round_outwards(lo, hi))
+        return POSREF_INTERNAL;
+    if (clamped && !(clamp(lo, &lo_clamped, 0, 1) && clamp(hi, &hi_clamped, last, -1)))
+        return POSREF_INTERNAL;
+    return keep_apart(lo, hi, spec, !spec->truncate && !lo_clamped && !hi_clamped, prec_bits);
 }
 
 static enum posref_status apply(struct posref_ball *theta,
@@ -123,12 +172,13 @@ static enum posref_status apply(struct posref_ball *theta,
     posref_ball_set_int(&one, 1);
     posref_ball_set_int(&zero, 0);
     posref_ball_set_int(&t, i);
+    const bool at_hi = posref_ball_compare(&t, &state->b) == 0;
     posref_ball_sub(&t, &t, &state->a, prec_bits);
     posref_ball_sub(&width, &state->b, &state->a, prec_bits);
     if (posref_ball_compare(&t, &zero) == 0)
         return POSREF_OK; /* i = lo: t = 0 */
-    if (posref_ball_compare(&t, &width) == 0)
-        posref_ball_set(&t, &one); /* i = hi: exactly 1, where a quotient might lose exactness */
+    if (at_hi)
+        posref_ball_set(&t, &one); /* i = hi: exactly 1, which lo, if irrational, would blur */
     else if (!posref_ball_div(&t, &t, &width, prec_bits))
         return POSREF_INTERNAL;
     int above_zero = posref_ball_compare(&t, &zero), above_one = posref_ball_compare(&t, &one);
@@ -141,35 +191,10 @@ static enum posref_status apply(struct posref_ball *theta,
     return posref_scaling_blend(theta, &t, state->spec->factor, prec_bits);
 }
 
-static enum posref_status magnitude(struct posref_ball *out, const struct posref_spec *spec,
-                                    unsigned prec_bits)
-{
-    if (spec->given[POSREF_FIELD_ATTENTION_FACTOR]) {
-        posref_ball_set_double(out, spec->attention_factor);
-        return POSREF_OK;
-    }
-    /* A field without a value is 0, so that this is "both are given and not 0". */
-    bool ratio = spec->mscale != 0 && spec->mscale_all_dim != 0;
-    posref_ball_set_int(out, 1);
-    if (spec->factor <= 1 || (ratio && spec->mscale == spec->mscale_all_dim))
-        return POSREF_OK;
-    enum posref_status status = posref_scaling_log_magnitude(out, spec->factor,
-                                                             ratio ? spec->mscale : 1, 10,
-                                                             prec_bits);
-    if (status != POSREF_OK || !ratio)
-        return status;
-    struct posref_ball all_dim;
-    status = posref_scaling_log_magnitude(&all_dim, spec->factor, spec->mscale_all_dim, 10,
-                                          prec_bits);
-    if (status == POSREF_OK && !posref_ball_div(out, out, &all_dim, prec_bits))
-        status = POSREF_INTERNAL;
-    return status;
-}
-
 const struct posref_scaling_def posref_scaling_yarn = {
     .fields = fields,
     .check = check,
     .prepare = prepare,
     .apply = apply,
-    .magnitude = magnitude,
+    .magnitude = posref_scaling_yarn_magnitude,
 };

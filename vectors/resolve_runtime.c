@@ -77,14 +77,10 @@ static void set_magnitude(struct posref_spec *spec, double mscale, double all)
     unset(spec, "mscale_all_dim");
     if (mscale == 1 && all == 0) /* exact: the formula's own default */
         return;
-    if (mscale > 0 && all > 0) {
-        resolve_set_number(spec, "mscale", mscale);
-        resolve_set_number(spec, "mscale_all_dim", all);
-        return;
-    }
-    double log_factor = spec->factor > 1 ? log(spec->factor) : 0;
-    resolve_set_number(spec, "attention_factor", (1 + 0.1 * mscale * log_factor) /
-                                                     (1 + 0.1 * all * log_factor));
+    resolve_set_number(spec, "mscale", mscale);
+    resolve_set_number(spec, "mscale_all_dim", all);
+    if (!(mscale > 0 && all > 0))
+        resolve_set(spec, "mscale_rule", "ratio");
 }
 
 static double mscale_or(const struct reading *at, double otherwise)
@@ -115,12 +111,13 @@ static void vllm_yarn(const struct reading *at)
         return;
     }
     set_magnitude(&spec, 1, 0);
-    if (rope->has_attn_factor)
-        resolve_set_number(&spec, "attention_factor",
-                           rope->attn_factor * (1 + 0.1 * log(spec.factor)));
+    if (rope->has_attn_factor) {
+        resolve_set_number(&spec, "attention_factor", rope->attn_factor);
+        resolve_set(&spec, "attention_factor_rule", "multiplies");
+    }
     if (strcmp(rope->rope_type ? rope->rope_type : rope->type ? rope->type : "",
                "telechat3-yarn") == 0)
-        resolve_set_number(&spec, "attention_factor", 1 + 0.07 * log(spec.factor));
+        resolve_set(&spec, "mscale_rule", "telechat");
     differs(at, RESOLVE_VLLM, rope->has_attention_factor ? "attention_factor"
             : rope->has_attn_factor ? "attn_factor" : "mscale", &spec, "ignores attention_factor, "
             "mscale and mscale_all_dim under yarn; attn_factor multiplies");

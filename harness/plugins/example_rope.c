@@ -377,8 +377,9 @@ static const char *unknown_value(const char *spec)
         if (!found)
             return known[k][0];
     }
-    /* several position axes, and tables in other layouts */
-    static const char *const others[] = {"axes_dims", "mrope_section", "table_layout"};
+    /* several position axes, tables in other layouts, other readings of yarn */
+    static const char *const others[] = {"axes_dims", "mrope_section", "table_layout",
+                                         "range_rule", "mscale_rule", "attention_factor_rule"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (posref_plugin_value(spec, others[k], NULL))
             return others[k];

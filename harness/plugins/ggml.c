@@ -222,10 +222,11 @@ static int32_t decline(char *why, size_t why_size, const char *text)
     return POSREF_PLUGIN_UNSUPPORTED;
 }
 
-/* Ends of yarn's ramp, rounded outwards or not, within [0, r - 1]. */
-static void yarn_range(double *low, double *high, const struct rope *rope, bool rounded)
+/* Ends of yarn's ramp, rounded outwards or not, within [0, last] or as they come (last < 0). */
+static void yarn_range(double *low, double *high, const struct rope *rope, bool rounded,
+                       double last)
 {
-    double r = rope->n_dims, per = r / (2 * log(rope->base));
+    double per = rope->n_dims / (2 * log(rope->base));
     double length = rope->n_ctx_orig;
     *low = per * log(length / (2 * PI * rope->beta_fast));
     *high = per * log(length / (2 * PI * rope->beta_slow));
@@ -233,8 +234,30 @@ static void yarn_range(double *low, double *high, const struct rope *rope, bool 
         *low = floor(*low);
         *high = ceil(*high);
     }
+    if (last < 0)
+        return;
     *low = fmax(*low, 0);
-    *high = fmin(*high, r - 1);
+    *high = fmin(*high, last);
+}
+
+/* Whether the range that the spec means is the one ggml forms. */
+static int32_t check_range(const struct rope *rope, const char *spec, char *why, size_t why_size)
+{
+    const char *rule = posref_plugin_value(spec, "range_rule", "clamped");
+    const bool half = posref_plugin_word_is(rule, "half");
+    const bool own = posref_plugin_word_is(rule, "at_least");
+    double low, high, exact_low, exact_high, last = rope->n_dims - 1;
+    yarn_range(&low, &high, rope, true, last);
+    if (posref_plugin_word_is(rule, "unclamped"))
+        last = -1;
+    yarn_range(&exact_low, &exact_high, rope, is(spec, "truncate", "true"),
+               half ? rope->n_dims / 2.0 - 1 : last);
+    if (low != exact_low || high != exact_high)
+        return decline(why, why_size, "ggml always rounds yarn's range (truncate=true) and clamps "
+                                      "it to [0, r - 1]");
+    if (low > high && !own)
+        return decline(why, why_size, "ggml has no reversed range of yarn");
+    return POSREF_PLUGIN_OK;
 }
 
 /* 0.1 scale ln(factor) + 1. */
@@ -243,33 +266,44 @@ static double yarn_magnitude(double factor, double scale)
     return factor > 1 ? 0.1 * scale * log(factor) + 1 : 1;
 }
 
+/* By mscale_rule; ggml leaves the rule to its callers but for `ggml` itself. */
+static double own_factor(const char *spec, double factor)
+{
+    const char *rule = posref_plugin_value(spec, "mscale_rule", "both");
+    const bool ratio = posref_plugin_word_is(rule, "ratio");
+    double mscale = number(spec, "mscale", ratio ? "1" : "0");
+    double all = number(spec, "mscale_all_dim", "0");
+    if (ratio || (posref_plugin_word_is(rule, "both") && mscale != 0 && all != 0))
+        return yarn_magnitude(factor, mscale) / yarn_magnitude(factor, all);
+    if (posref_plugin_word_is(rule, "none"))
+        return 1;
+    if (posref_plugin_word_is(rule, "ggml"))
+        return 1 + 0.1 * log(factor);
+    return yarn_magnitude(factor, posref_plugin_word_is(rule, "telechat") ? 0.7 : 1);
+}
+
 static double attention_factor(const char *spec, double factor)
 {
     const char *given = posref_plugin_value(spec, "attention_factor", NULL);
-    double mscale = number(spec, "mscale", "0"), all = number(spec, "mscale_all_dim", "0");
-    if (given)
-        return strtod(given, NULL);
-    if (mscale != 0 && all != 0)
-        return yarn_magnitude(factor, mscale) / yarn_magnitude(factor, all);
-    return yarn_magnitude(factor, 1);
+    const char *meaning = posref_plugin_value(spec, "attention_factor_rule", "replaces");
+    if (!given || posref_plugin_word_is(meaning, "ignored"))
+        return own_factor(spec, factor);
+    if (posref_plugin_word_is(meaning, "multiplies"))
+        return own_factor(spec, factor) * strtod(given, NULL);
+    return strtod(given, NULL);
 }
 
 static int32_t read_yarn(struct rope *rope, const char *spec, char *why, size_t why_size)
 {
     double factor = number(spec, "factor", "1"), own = 1 + 0.1 * log(factor);
-    double low, high, exact_low, exact_high;
     double length = number(spec, "original_max_position_embeddings", "0");
     if (length != floor(length) || length > 2147483647)
         return decline(why, why_size, "original_max_position_embeddings is an int in ggml");
     rope->n_ctx_orig = (int)length;
     rope->beta_fast = number(spec, "beta_fast", "32");
     rope->beta_slow = number(spec, "beta_slow", "1");
-    yarn_range(&low, &high, rope, true);
-    yarn_range(&exact_low, &exact_high, rope, false);
-    if (!is(spec, "truncate", "true") && (low != exact_low || high != exact_high))
-        return decline(why, why_size, "ggml always rounds yarn's range (truncate=true)");
-    if (low > high)
-        return decline(why, why_size, "ggml has no reversed range of yarn");
+    if (check_range(rope, spec, why, why_size) != POSREF_PLUGIN_OK)
+        return POSREF_PLUGIN_UNSUPPORTED;
     if (own <= 0)
         return decline(why, why_size, "ggml's own factor 1 + 0.1 ln(factor) is not positive");
     rope->freq_scale = 1 / factor;

@@ -46,9 +46,15 @@ static double attention_factor(const struct rope *r)
     double factor = factor_of(r), usual = factor > 1 ? 0.1 * log(factor) : 0;
     double one = faulty_number(c, "mscale", 0), all = faulty_number(c, "mscale_all_dim", 0);
     double ratio = one != 0 && all != 0 ? (1 + one * usual) / (1 + all * usual) : 1 + usual;
-    double right = faulty_number(c, "attention_factor", ratio);
+    if (faulty_with(c, "attention_factor_ratio"))
+        ratio = (1 + faulty_number(c, "mscale", 1) * usual) / (1 + all * usual);
+    double given = faulty_number(c, "attention_factor", 0), right = given != 0 ? given : ratio;
+    if (faulty_with(c, "attention_factor_multiplied") && given != 0)
+        right = given * ratio;
     if (faulty_with(c, "attention_factor_missing"))
         return 1;
+    if (faulty_with(c, "attention_factor_telechat"))
+        return 1 + 0.7 * usual;
     if (faulty_with(c, "attention_factor_default"))
         return 1 + usual;
     if (faulty_with(c, "attention_factor_nested"))
@@ -74,9 +80,14 @@ static void yarn(struct rope *r)
         ends[0] = floor(ends[0]);
         ends[1] = ceil(ends[1]);
     }
-    ends[0] = ends[0] < 0 ? 0 : ends[0];
-    ends[1] = ends[1] > width - 1 ? width - 1 : ends[1];
+    const int last = faulty_with(c, "range_half") ? width / 2 - 1 : width - 1;
+    if (!faulty_with(c, "range_unclamped")) {
+        ends[0] = ends[0] < 0 ? 0 : ends[0];
+        ends[1] = ends[1] > last ? last : ends[1];
+    }
     double span = ends[1] == ends[0] ? 0.001 : ends[1] - ends[0];
+    if (faulty_with(c, "range_at_least") && span < 0.001)
+        span = 0.001;
     for (int i = 0; i < r->pairs; i++) {
         double t = step(r, clamp01((i - ends[0]) / span)), keep = r->freq[i];
         if (faulty_with(c, "yarn_ramp_flat"))
@@ -296,7 +307,11 @@ static int is_plain(const struct faulty_call *c)
            (posref_plugin_is(spec, "pairing", "half") ||
             posref_plugin_is(spec, "pairing", "interleaved")) &&
            !posref_plugin_value(spec, "axes_dims", NULL) &&
-           !posref_plugin_value(spec, "mrope_section", NULL);
+           !posref_plugin_value(spec, "mrope_section", NULL) &&
+           !posref_plugin_value(spec, "table_layout", NULL) &&
+           !posref_plugin_value(spec, "range_rule", NULL) &&
+           !posref_plugin_value(spec, "mscale_rule", NULL) &&
+           !posref_plugin_value(spec, "attention_factor_rule", NULL);
 }
 
 static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_size)

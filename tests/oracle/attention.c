@@ -143,12 +143,14 @@ static void times_scale(arb_t x, struct oracle_attention *a, int64_t i, slong pr
         arb_sqrt_ui(s, (ulong)(a->dim * (a->scale_factor ? a->scale_factor : 1)), prec + 32);
         arb_div(x, x, s, prec + 32);
     }
-    if (oracle_is(c, "softmax_scale_from", "mla")) { /* 1 + mscale_all_dim ln(factor) / 10 */
+    const bool own = oracle_is(c, "softmax_scale_from", "mla_mscale");
+    if ((own || oracle_is(c, "softmax_scale_from", "mla")) && oracle_real(c, "factor") > 1) {
+        /* m = 1 + s ln(factor) / 10, s = mscale_all_dim or mscale; else m = 1 */
         arb_t m;
         arb_init(m);
         arb_set_d(m, oracle_real(c, "factor"));
         arb_log(m, m, prec + 32);
-        arb_set_d(s, oracle_real(c, "mscale_all_dim"));
+        arb_set_d(s, oracle_real(c, own ? "mscale" : "mscale_all_dim"));
         arb_mul(m, m, s, prec + 32);
         arb_div_ui(m, m, 10, prec + 32);
         arb_add_ui(m, m, 1, prec + 32);

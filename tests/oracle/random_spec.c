@@ -70,6 +70,24 @@ static void add_values(struct request *r, struct oracle_case *c, struct dice *d,
     request_tensor(r, c, name, rank, shape, value);
 }
 
+static void add_yarn_magnitude(struct request *r, struct dice *d)
+{
+    static const char *const rules[] = {"both", "ratio", "ignored", "telechat", "ggml", "none"};
+    static const char *const meanings[] = {"replaces", "multiplies", "ignored"};
+    if (dice_below(d, 3) == 0) {
+        request_add(r, "attention_factor=%.17g", dice_real(d, 0.5, 2));
+        if (dice_below(d, 2))
+            request_add(r, "attention_factor_rule=%s", PICK(d, meanings));
+    }
+    if (dice_below(d, 2))
+        request_add(r, "mscale_rule=%s", PICK(d, rules));
+    const double mscales[] = {0, 1, dice_real(d, 0.1, 2), dice_real(d, 0.1, 2)};
+    if (dice_below(d, 2))
+        request_add(r, "mscale=%.17g", PICK(d, mscales));
+    if (dice_below(d, 2))
+        request_add(r, "mscale_all_dim=%.17g", PICK(d, mscales));
+}
+
 static void add_yarn(struct request *r, struct dice *d)
 {
     /* Short ones put both ends of the ramp at or below 0, long ones beyond the last pair. */
@@ -84,17 +102,11 @@ static void add_yarn(struct request *r, struct dice *d)
     }
     if (dice_below(d, 2))
         request_add(r, "truncate=%s", dice_below(d, 2) ? "true" : "false");
-    switch (dice_below(d, 4)) {
-    case 0:
-        request_add(r, "attention_factor=%.17g", dice_real(d, 0.5, 2));
-        break;
-    case 1:
-        request_add(r, "mscale=%.17g", dice_below(d, 4) ? dice_real(d, 0.1, 2) : 1);
-        request_add(r, "mscale_all_dim=%.17g", dice_below(d, 4) ? dice_real(d, 0.1, 2) : 1);
-        break;
-    default:
-        break;
+    if (dice_below(d, 2)) {
+        static const char *const rules[] = {"clamped", "half", "unclamped", "at_least"};
+        request_add(r, "range_rule=%s", PICK(d, rules));
     }
+    add_yarn_magnitude(r, d);
 }
 
 /* Lengths on both sides of the original one, and at it. */

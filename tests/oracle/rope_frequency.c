@@ -8,10 +8,7 @@
  *   llama3  x = L w / 2pi turns: x > hf: w; x < lf: w/f; between: s = (x - lf)/(hf - lf),
  *           (1 - s) w/f + s w                                 (Llama 3.1's released code)
  *   ntk_by_parts  the same with beta_slow, beta_fast for lf, hf   (arXiv 2309.00071)
- *   the others: rope_scalings.c
- *
- * and yarn's attention factor, m(f, a) = 0.1 a ln f + 1 for f > 1, else 1: the one given; or
- * m(f, mscale) / m(f, mscale_all_dim) where both are given and neither is 0; or m(f, 1). */
+ *   the others: rope_scalings.c */
 #include "rope_frequency.h"
 
 #include <math.h>
@@ -55,11 +52,6 @@ static void read_magnitude(struct rope_frequencies *f, struct oracle_case *c)
     f->magnitude_given = oracle_has(c, "attention_factor");
     if (f->magnitude_given)
         f->magnitude = oracle_real(c, "attention_factor");
-    if (oracle_has(c, "mscale") && oracle_has(c, "mscale_all_dim")) {
-        f->mscale = oracle_real(c, "mscale");
-        f->mscale_all_dim = oracle_real(c, "mscale_all_dim");
-        f->use_mscales = f->mscale != 0 && f->mscale_all_dim != 0;
-    }
 }
 
 /* x = L w / 2pi minus limit: its sign, which pi makes certain to be decided. */
@@ -171,7 +163,7 @@ bool rope_frequencies_init(struct rope_frequencies *f, struct oracle_case *c)
     if (f->r == 2 && (f->scaling == ROPE_NTK || f->scaling == ROPE_DYNAMIC ||
                       f->scaling == ROPE_DYNAMIC_CONSTANT || f->scaling == ROPE_DYNAMIC_ALPHA))
         return oracle_fail(c, "ntk needs rotary_dim > 2");
-    if (f->scaling == ROPE_YARN && !rope_yarn_init(f, c))
+    if (f->scaling == ROPE_YARN && !(rope_yarn_init(f, c) && rope_mscale_init(f, c)))
         return false;
     f->n_pairs = f->r / 2;
     if (f->scaling >= ROPE_DYNAMIC && !rope_scalings_init(f, c))
@@ -305,37 +297,14 @@ void rope_frequency(arb_t out, const struct rope_frequencies *f, int64_t i, slon
     }
 }
 
-/* m(f, a), f > 1 */
-static void yarn_mscale(arb_t out, double factor, double a, slong prec)
-{
-    arb_t x;
-    arb_init(x);
-    arb_set_d(out, factor);
-    arb_log(out, out, prec);
-    arb_set_d(x, a);
-    arb_mul(out, out, x, prec);
-    arb_div_ui(out, out, 10, prec);
-    arb_add_ui(out, out, 1, prec);
-    arb_clear(x);
-}
-
 void rope_attention_factor(arb_t out, const struct rope_frequencies *f, slong prec)
 {
-    if (f->magnitude_given) {
+    if (f->scaling == ROPE_YARN)
+        rope_mscale_factor(out, f, prec);
+    else if (f->magnitude_given)
         arb_set_d(out, f->magnitude);
-    } else if (f->scaling == ROPE_LONGROPE) {
+    else if (f->scaling == ROPE_LONGROPE)
         rope_scalings_magnitude(out, f, prec);
-    } else if (f->scaling != ROPE_YARN || f->factor <= 1 ||
-               (f->use_mscales && f->mscale == f->mscale_all_dim)) {
+    else
         arb_one(out);
-    } else {
-        arb_t under;
-        arb_init(under);
-        yarn_mscale(out, f->factor, f->use_mscales ? f->mscale : 1, prec + 32);
-        if (f->use_mscales) {
-            yarn_mscale(under, f->factor, f->mscale_all_dim, prec + 32);
-            arb_div(out, out, under, prec + 32);
-        }
-        arb_clear(under);
-    }
 }

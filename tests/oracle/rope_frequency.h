@@ -16,6 +16,12 @@ struct rope_end {
     double beta;
 };
 
+/* Yarn's attention factor: times (1 + over x) / (1 + under x), x = percent / 100 ln f. */
+struct rope_mscale {
+    double over, under, times;
+    int percent;
+};
+
 /* What scaling does to pair i: its frequency is multiplied by `factor` when that is rational, else
  * by a number that is computed when wanted. */
 struct rope_pair {
@@ -30,13 +36,14 @@ struct rope_frequencies {
     int64_t n_turning;              /* the frequencies from here on are 0 */
     double base, factor, original_length;
     double low_freq, high_freq;     /* llama3 */
-    struct rope_end low, high;      /* yarn; equal_ends: high is low + 1/1000 */
+    struct rope_end low, high;      /* yarn; equal_ends: high counts as low + 1/1000 */
     bool equal_ends;
     fmpq_t ratio;                   /* rope_scalings.c: what the base or the ladder grows by */
     double mixed_b, *divisor;       /* longrope's list in use, [n_pairs] */
     bool magnitude_given;
-    double magnitude, mscale, mscale_all_dim;
-    bool use_mscales;
+    double magnitude;
+    bool use_mscales;               /* longrope: magnitude=yarn */
+    struct rope_mscale yarn;
     struct rope_pair *pair;
     arb_ptr cached;                 /* at ORACLE_FIRST_PREC */
 };
@@ -58,5 +65,9 @@ bool rope_scalings_magnitude(arb_t out, const struct rope_frequencies *f, slong 
 bool rope_yarn_init(struct rope_frequencies *f, struct oracle_case *c);
 bool rope_yarn_place(fmpq_t out, bool *rational, const struct rope_frequencies *f, int64_t i);
 void rope_yarn_ramp(arb_t out, const struct rope_frequencies *f, int64_t i, slong prec);
+
+/* rope_mscale.c: yarn's attention factor by mscale_rule and attention_factor_rule. */
+bool rope_mscale_init(struct rope_frequencies *f, struct oracle_case *c);
+void rope_mscale_factor(arb_t out, const struct rope_frequencies *f, slong prec);
 
 #endif

@@ -6,6 +6,9 @@
  *   low = max(cd(beta_fast), 0), high = min(cd(beta_slow), R - 1); truncate: floor and ceil first
  *   t_i = clamp((i - low) / (high - low), 0, 1); high += 0.001 where low = high
  *
+ * range_rule: half has R/2 - 1 for R - 1; unclamped neither max nor min; at_least (ggml's kernel)
+ * divides by max(high - low, 0.001).
+ *
  * cd is never rational, because pi is transcendental and everything else in it is rational: so
  * comparing it with an integer always ends. */
 #include "rope_frequency.h"
@@ -40,9 +43,23 @@ static void end_arb(arb_t out, const struct rope_frequencies *f, const struct ro
         correction_dim(out, f, end->beta, prec);
 }
 
-/* Floor (or ceil) of cd(beta) when truncating, then the clamp to [0, ..] or [.., R - 1]. */
+/* The largest end that range_rule allows; -1: any. */
+static bool read_last(int64_t *last, const struct rope_frequencies *f, struct oracle_case *c)
+{
+    *last = f->r - 1;
+    if (oracle_is(c, "range_rule", "half"))
+        *last = f->r / 2 - 1;
+    else if (oracle_is(c, "range_rule", "unclamped"))
+        *last = -1;
+    else if (oracle_has(c, "range_rule") && !oracle_is(c, "range_rule", "clamped") &&
+             !oracle_is(c, "range_rule", "at_least"))
+        return oracle_fail(c, "range_rule: the oracle has no formula for it");
+    return true;
+}
+
+/* Floor (or ceil) of cd(beta) when truncating, then the clamp to [0, ..] or [.., last]. */
 static bool settle_end(struct rope_end *end, const struct rope_frequencies *f, bool truncate,
-                       bool is_low)
+                       bool is_low, int64_t last)
 {
     arb_t cd;
     fmpz_t whole;
@@ -57,14 +74,14 @@ static bool settle_end(struct rope_end *end, const struct rope_frequencies *f, b
             arb_ceil(cd, cd, prec);
         done = arb_get_unique_fmpz(whole, cd);
     }
-    /* cd < 0 iff floor(cd) <= -1; cd > R - 1 iff ceil(cd) >= R. */
+    /* cd < 0 iff floor(cd) <= -1; cd > last iff ceil(cd) > last. */
     end->rational = truncate;
-    if (is_low && fmpz_sgn(whole) < 0) {
+    if (last >= 0 && is_low && fmpz_sgn(whole) < 0) {
         end->rational = true;
         fmpz_zero(whole);
-    } else if (!is_low && fmpz_cmp_si(whole, f->r - 1) > 0) {
+    } else if (last >= 0 && !is_low && fmpz_cmp_si(whole, last) > 0) {
         end->rational = true;
-        fmpz_set_si(whole, f->r - 1);
+        fmpz_set_si(whole, last);
     }
     fmpq_set_fmpz(end->value, whole);
     arb_clear(cd);
@@ -72,8 +89,31 @@ static bool settle_end(struct rope_end *end, const struct rope_frequencies *f, b
     return done;
 }
 
+/* high - low < 0.001? Two ends of which one is irrational are never exactly that far apart:
+ * docs/certify.md. */
+static bool is_narrow(const struct rope_frequencies *f)
+{
+    arb_t width, low;
+    arb_init(width);
+    arb_init(low);
+    bool narrow = false, done = false;
+    for (slong prec = 128; !done && prec <= ORACLE_LAST_PREC; prec *= 2) {
+        end_arb(width, f, &f->high, prec);
+        end_arb(low, f, &f->low, prec);
+        arb_sub(width, width, low, prec);
+        arb_mul_ui(width, width, 1000, prec);
+        arb_sub_ui(width, width, 1, prec);
+        narrow = arb_is_negative(width);
+        done = narrow || arb_is_positive(width);
+    }
+    arb_clear(width);
+    arb_clear(low);
+    return narrow;
+}
+
 bool rope_yarn_init(struct rope_frequencies *f, struct oracle_case *c)
 {
+    int64_t last;
     bool truncate = oracle_is(c, "truncate", "true");
     if (!truncate && !oracle_is(c, "truncate", "false"))
         return oracle_fail(c, "truncate: neither true nor false");
@@ -83,12 +123,17 @@ bool rope_yarn_init(struct rope_frequencies *f, struct oracle_case *c)
         return false;
     if (!(f->low.beta > 0 && f->high.beta > 0 && f->original_length > 0))
         return oracle_fail(c, "yarn: beta and original length must be positive");
-    if (!settle_end(&f->low, f, truncate, true) || !settle_end(&f->high, f, truncate, false))
+    if (!read_last(&last, f, c))
+        return false;
+    if (!settle_end(&f->low, f, truncate, true, last) ||
+        !settle_end(&f->high, f, truncate, false, last))
         return oracle_fail(c, "yarn: the ends of the ramp are not decided");
     if (f->low.rational && f->high.rational)
         f->equal_ends = fmpq_equal(f->low.value, f->high.value);
     else /* two correction dimensions are equal iff their betas are */
         f->equal_ends = f->low.rational == f->high.rational && f->low.beta == f->high.beta;
+    if (!f->equal_ends && oracle_is(c, "range_rule", "at_least"))
+        f->equal_ends = is_narrow(f);
     return true;
 }
 
@@ -142,7 +187,7 @@ bool rope_yarn_place(fmpq_t out, bool *rational, const struct rope_frequencies *
         rational_place(out, f, i);
     } else if (is_at(&f->low, i)) {
         fmpq_zero(out);
-    } else if (is_at(&f->high, i)) {
+    } else if (!f->equal_ends && is_at(&f->high, i)) {
         fmpq_one(out);
     } else {
         arb_t t, rest;

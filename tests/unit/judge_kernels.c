@@ -38,26 +38,40 @@ static void yarn_range(double *lo, double *hi, const struct posref_spec *s)
         *lo = floor(*lo);
         *hi = ceil(*hi);
     }
-    *lo = fmax(*lo, 0);
-    *hi = fmin(*hi, s->rotary_dim - 1);
-    if (*lo == *hi)
-        *hi += 0.001;
+    if (s->range_rule != POSREF_RANGE_UNCLAMPED) {
+        *lo = fmax(*lo, 0);
+        *hi = fmin(*hi, s->range_rule == POSREF_RANGE_HALF ? s->rotary_dim / 2 - 1
+                                                           : s->rotary_dim - 1);
+    }
+    if (*lo == *hi || (s->range_rule == POSREF_RANGE_AT_LEAST && *hi - *lo < 0.001))
+        *hi = *lo + 0.001;
+}
+
+static double yarn_magnitude(const struct posref_spec *s)
+{
+    double top = s->mscale, under = s->mscale_all_dim, of = 0.1 * log(s->factor);
+    if (s->mscale_rule == POSREF_MSCALE_RATIO)
+        top = s->given[POSREF_FIELD_MSCALE] ? top : 1;
+    else if (s->mscale_rule != POSREF_MSCALE_BOTH || top == 0 || under == 0)
+        top = 1, under = 0;
+    if (s->mscale_rule == POSREF_MSCALE_TELECHAT)
+        of = 0.07 * log(s->factor);
+    if ((s->factor <= 1 && s->mscale_rule != POSREF_MSCALE_GGML) ||
+        s->mscale_rule == POSREF_MSCALE_NONE)
+        of = 0;
+    double m = (top * of + 1) / (under * of + 1);
+    if (!s->given[POSREF_FIELD_ATTENTION_FACTOR])
+        return m;
+    return s->attention_factor_rule == POSREF_ATTENTION_FACTOR_REPLACES ? s->attention_factor
+           : s->attention_factor_rule == POSREF_ATTENTION_FACTOR_MULTIPLIES
+               ? m * s->attention_factor : m;
 }
 
 static double magnitude(const struct posref_spec *s)
 {
     if (s->scaling == POSREF_SCALING_LONGROPE)
         return sqrt(1 + log(s->factor) / log(s->original_max_position_embeddings));
-    if (s->scaling != POSREF_SCALING_YARN)
-        return 1;
-    if (s->given[POSREF_FIELD_ATTENTION_FACTOR])
-        return s->attention_factor;
-    if (s->factor <= 1)
-        return 1;
-    if (s->mscale != 0 && s->mscale_all_dim != 0)
-        return (0.1 * s->mscale * log(s->factor) + 1) /
-               (0.1 * s->mscale_all_dim * log(s->factor) + 1);
-    return 0.1 * log(s->factor) + 1;
+    return s->scaling == POSREF_SCALING_YARN ? yarn_magnitude(s) : 1;
 }
 
 static double divisor(const struct posref_spec *s, int i)

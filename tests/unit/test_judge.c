@@ -32,6 +32,13 @@ static const char *const specs[] = {
     "original_max_position_embeddings=4096 truncate=false",
     "scheme=rope dim=64 base=10000 scaling=yarn factor=40 "
     "original_max_position_embeddings=4096 mscale=0.707 mscale_all_dim=1 pairing=interleaved",
+    "scheme=rope dim=48 base=1000 scaling=yarn factor=8 range_rule=half mscale_rule=telechat "
+    "original_max_position_embeddings=131072",
+    "scheme=rope dim=48 base=10000 scaling=yarn factor=4 range_rule=unclamped truncate=false "
+    "original_max_position_embeddings=100 mscale=0.707 mscale_rule=ratio",
+    "scheme=rope dim=32 base=10 scaling=yarn factor=4 range_rule=at_least "
+    "original_max_position_embeddings=1000000 attention_factor=0.9 "
+    "attention_factor_rule=multiplies",
     "scheme=rope dim=128 base=500000 scaling=llama3 factor=8 "
     "original_max_position_embeddings=8192",
     "scheme=rope dim=64 base=500000 scaling=llama3 factor=32 "

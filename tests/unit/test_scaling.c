@@ -10,6 +10,8 @@
 #define LLAMA_32 "dim=64 base=500000 scaling=llama3 factor=32 original_max_position_embeddings=8192"
 #define GPT_OSS "dim=64 base=150000 scaling=yarn factor=32 original_max_position_embeddings=4096"
 #define DEEPSEEK "dim=64 scaling=yarn factor=40 original_max_position_embeddings=4096"
+#define HIGH "dim=48 base=1000 scaling=yarn factor=8 original_max_position_embeddings=131072 "
+#define LOW "dim=48 scaling=yarn factor=4 original_max_position_embeddings=100 "
 #define QWEN_25 "dim=128 base=1000000 scaling=yarn factor=4 original_max_position_embeddings=32768"
 
 static const struct {
@@ -50,6 +52,18 @@ static const struct {
     {"dim=32 scaling=yarn factor=4 original_max_position_embeddings=4468.274647766306 "
      "beta_fast=4 beta_slow=4 truncate=false", 8, {0},
      {0.01, 0.00393638927633285126628732, 0.000790569415042094832999723}},
+    /* Other rules for the range, [22, 35] of 24 pairs and [-2, 8] of 24; from mpmath. */
+    {HIGH "range_rule=half", 22, {0},
+     {0.00177827941003892280122542, 0.000166690179020415503209491}},
+    {HIGH "range_rule=half truncate=false", 22, {0},
+     {0.00177827941003892280122542, 0.000166690179020415503209491}},
+    {HIGH "range_rule=unclamped truncate=false", 23, {0}, {0.00128637225437552095701433}},
+    {LOW "range_rule=clamped", 0, {0, 1, 5},
+     {1, 0.617420937583777414982552, 0.0779768360924224443614025}},
+    {LOW "range_rule=unclamped", 0, {0, 1, 5},
+     {0.85, 0.528001353519919996260941, 0.0697204652120483031937246}},
+    {LOW "range_rule=unclamped truncate=false", 0, {0, 1, 5},
+     {0.848854009045360884654604, 0.521737422524969735556275, 0.0636456839698732401621262}},
 };
 
 /* Correctly rounded inv_freq; borrowed from e. */
@@ -160,6 +174,67 @@ START_TEST(attention_factors)
     ck_assert_double_eq(attention_factor("dim=64 scaling=yarn factor=0.5 mscale=1 "
                                          "mscale_all_dim=0.5 "
                                          "original_max_position_embeddings=4096"), 1);
+}
+END_TEST
+
+START_TEST(attention_factors_by_rule)
+{
+    static const struct {
+        const char *spec;
+        double want; /* from 50 digits of ln 40 by Python's decimal */
+    } table[] = {
+        {" mscale=0.707 mscale_rule=ratio", 1.26080377740585528252},
+        {" mscale_all_dim=0.707 mscale_rule=ratio", 1.08572639925613566414},
+        {" mscale=0 mscale_all_dim=0 mscale_rule=ratio", 1},
+        {" mscale=0.707 mscale_all_dim=0.707 mscale_rule=ratio", 1},
+        {" mscale_rule=ratio", 1.36888794541139363062},
+        {" mscale=0.707 mscale_all_dim=1 mscale_rule=ignored", 1.36888794541139363062},
+        {" mscale=0.707 mscale_all_dim=1 mscale_rule=both", 0.92104235531633988078},
+        {" mscale_rule=telechat", 1.25822156178797554120},
+        {" mscale_rule=ggml", 1.36888794541139363062},
+        {" mscale=1 mscale_rule=none", 1},
+        {" attention_factor=1.5 attention_factor_rule=ignored", 1.36888794541139363062},
+        {" attention_factor=1.5 attention_factor_rule=multiplies", 2.05333191811709044593},
+        {" attention_factor=1.5 attention_factor_rule=replaces", 1.5},
+        {" attention_factor=1.5 attention_factor_rule=multiplies mscale_rule=none", 1.5},
+    };
+    char spec[256];
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        snprintf(spec, sizeof spec, DEEPSEEK "%s", table[k].spec);
+        ck_assert_msg(attention_factor(spec) == table[k].want, "%s", spec);
+    }
+    /* below 1 ggml alone goes on: 1 + 0.1 ln 0.5 */
+#define HALF "dim=64 scaling=yarn factor=0.5 original_max_position_embeddings=4096 "
+    ck_assert_double_eq(attention_factor(HALF "mscale_rule=ggml"), 0.93068528194400546906);
+    ck_assert_double_eq(attention_factor(HALF "mscale=1 mscale_rule=ratio"), 1);
+    ck_assert_double_eq(attention_factor(HALF "mscale_rule=telechat"), 1);
+    ck_assert_double_eq(attention_factor("dim=64 scaling=yarn factor=1 mscale_rule=ggml "
+                                         "original_max_position_embeddings=4096"), 1);
+}
+END_TEST
+
+/* With the whole range past the last pair, [34, 31] of 16: all are divided, or, at_least, none. A
+ * range that the clamps leave alone is the same under every rule. */
+START_TEST(range_rules)
+{
+#define BEYOND "dim=32 base=10 scaling=yarn factor=4 original_max_position_embeddings=1000000 "
+    static const char *const rules[] = {"clamped", "half", "unclamped", "at_least"};
+    struct evaluation plain, e, usual;
+    char spec[256];
+    const double *theta = frequencies(&plain, "dim=32 base=10");
+    const double *inside = frequencies(&usual, QWEN_25);
+    for (int k = 0; k < 4; k++) {
+        snprintf(spec, sizeof spec, BEYOND "range_rule=%s", rules[k]);
+        const double *got = frequencies(&e, spec);
+        for (int i = 0; i < 16; i++)
+            ck_assert_double_eq(got[i], k >= 2 ? theta[i] : theta[i] / 4);
+        evaluation_close(&e);
+        snprintf(spec, sizeof spec, QWEN_25 " range_rule=%s", rules[k]);
+        ck_assert_same(frequencies(&e, spec), inside, 64);
+        evaluation_close(&e);
+    }
+    evaluation_close(&plain);
+    evaluation_close(&usual);
 }
 END_TEST
 
@@ -291,6 +366,8 @@ int main(void)
         attention_factor_is_in_tables_and_rotated_channels_only,
         tie_at_position_zero_goes_to_even, identities, ntk_keeps_the_first_and_divides_the_last,
         yarn_edges,
+        attention_factors_by_rule,
+        range_rules,
     };
     return RUN_EVALUATIONS("scaling", tests);
 }

@@ -267,6 +267,13 @@ START_TEST(bad_scalings_are_refused)
         {"dim=8 scaling=proportional", "partial_rotary_factor", "is required"},
         {"dim=8 scaling=ntk_by_parts factor=2 original_max_position_embeddings=64 beta_fast=0.5",
          "beta_fast", "at least beta_slow"},
+        {"dim=8 scaling=yarn factor=0.00001 original_max_position_embeddings=64 mscale_rule=ggml",
+         "mscale_rule", "0.0001 or more"},
+        {"dim=8 scaling=yarn factor=4 original_max_position_embeddings=64 range_rule=unclamped "
+         "base=1.0000000000000002", "base", "beyond 2^40"},
+        {"dim=8 scaling=linear factor=4 mscale_rule=ratio", "mscale_rule", "takes no mscale_rule"},
+        {"dim=8 scaling=yarn factor=4 original_max_position_embeddings=64 "
+         "softmax_scale_from=mla_mscale", "softmax_scale_from", "mscale"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct posref_spec spec;
