@@ -195,11 +195,11 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                                          "see mscale"),
     [POSREF_FIELD_MSCALE_RULE] =
         CHOICE("mscale_rule", mscale_rule, mscale_rules, NULL,
-               "yarn's attention factor where attention_factor does not replace it: as mscale says "
-               "(both: Hugging Face); the ratio always, mscale else 1, mscale_all_dim else 0 "
-               "(ratio: DeepSeek, vLLM's deepseek_yarn, mlx-lm); m(1) whatever they are (ignored: vLLM); "
-               "1 + 0.07 ln factor (telechat); 1 + 0.1 ln factor for factors below 1 too (ggml); "
-               "1 (none: DeepSeek-V3's own code); default: both"),
+               "yarn's attention factor where attention_factor does not replace it: as mscale "
+               "says (both: Hugging Face); the ratio always, mscale else 1, mscale_all_dim else 0 "
+               "(ratio: DeepSeek, vLLM's deepseek_yarn, mlx-lm); m(1) whatever they are (ignored: "
+               "vLLM); 1 + 0.07 ln factor (telechat); 1 + 0.1 ln factor for factors below 1 too "
+               "(ggml); 1 (none: DeepSeek-V3's own code); default: both"),
     [POSREF_FIELD_ATTENTION_FACTOR] = REAL("attention_factor", attention_factor, 1e-6, false, 1e6,
                                            "", NULL,
                                            "multiplies cos and sin; default: 1 + 0.1 ln factor, "
