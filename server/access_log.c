@@ -28,7 +28,9 @@ void posref_access_log(FILE *log, const struct posref_connection *one,
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
     posref_buffer_printf(&line, "{\"time\": \"%s.%03ldZ\", \"address\": ", text,
                          now.tv_nsec / 1000000);
-    posref_address_text(text, sizeof text, one);
+    text[0] = '\0';
+    if (one)
+        posref_address_text(text, sizeof text, &one->address);
     posref_buffer_json_string(&line, text);
     posref_buffer_text(&line, ", \"method\": ");
     add_untrusted(&line, in->http.method);

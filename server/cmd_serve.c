@@ -13,22 +13,27 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_CONNECTIONS 16384
 #define GRACE_MS 10000 /* for requests that run when SIGTERM comes */
 
 struct arguments {
-    const char *listen, *db;
+    const char *listen, *db, *max_connections, *proxy;
     bool access_log;
 };
 
 static void print_help(void)
 {
-    printf("usage: posref serve [--listen ADDR:PORT] [--db FILE] [--access-log]\n\n"
+    printf("usage: posref serve [--listen ADDR:PORT] [--db FILE] [--max-connections N]\n"
+           "                    [--proxy ADDR,...] [--access-log]\n\n"
            "Serves evaluations and golden vectors over HTTP until SIGTERM or SIGINT, then lets\n"
            "what runs end and exits 0. The address is printed on stderr. A database that is\n"
            "renamed into place is picked up within a second, or at once on SIGHUP, without\n"
            "dropping a request. Never writes, and reads no file that a client names.\n\n"
            "  --listen ADDR:PORT   default 127.0.0.1:8080; port 0 is any free one\n"
            "  --db FILE            default $POSREF_DB, else the cache directory\n"
+           "  --max-connections N  in all; default 16384, or what the limit of open files allows\n"
+           "  --proxy ADDR,...     addresses that may have more than 256 of these each, as\n"
+           "                       loopback may: proxies with limits of their own\n"
            "  --access-log         a line of JSON on stderr for each request\n\n"
            "Example:\n"
            "  posref serve --listen 127.0.0.1:8080 &\n"
@@ -41,6 +46,8 @@ static enum posref_status parse(struct arguments *out, int argc, char **argv,
     *out = (struct arguments){.listen = "127.0.0.1:8080"};
     const struct posref_option options[] = {{"--listen", &out->listen, NULL},
                                             {"--db", &out->db, NULL},
+                                            {"--max-connections", &out->max_connections, NULL},
+                                            {"--proxy", &out->proxy, NULL},
                                             {"--access-log", NULL, &out->access_log},
                                             {NULL, NULL, NULL}};
     enum posref_status status = posref_options_read(options, &argc, argv, err);
@@ -57,14 +64,50 @@ static unsigned count_threads(void)
     return n < 2 ? 2 : n > 16 ? 16 : (unsigned)n;
 }
 
-/* As many descriptors as the system allows us, so that connections are limited by our own limit. */
-static void raise_descriptor_limit(void)
+/* Takes as many descriptors as the system allows us and returns how many connections these are
+ * for: a limit of our own is kept in order, that of the system is hit while accepting. */
+static unsigned raise_descriptor_limit(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 64;
+    if (limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            getrlimit(RLIMIT_NOFILE, &limit);
     }
+    rlim_t own = 256; /* databases, listening and lingering sockets, files on their way */
+    return limit.rlim_cur > MAX_CONNECTIONS + own ? MAX_CONNECTIONS
+           : limit.rlim_cur > 2 * own             ? (unsigned)(limit.rlim_cur - own)
+                                                  : (unsigned)(limit.rlim_cur / 2);
+}
+
+static enum posref_status read_max(unsigned *max, const char *text, struct posref_error *err)
+{
+    char *end;
+    if (!text)
+        return POSREF_OK;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > *max)
+        return posref_fail(err, POSREF_BAD_INPUT, "--max-connections",
+                           "%.40s: must be from 1 to %u here (ulimit -n)", text, *max);
+    *max = (unsigned)value;
+    return POSREF_OK;
+}
+
+static enum posref_status read_proxies(struct posref_daemon_options *options, const char *text,
+                                       struct posref_error *err)
+{
+    while (text) {
+        size_t length = strcspn(text, ",");
+        if (options->n_proxies == POSREF_MAX_PROXIES)
+            return posref_fail(err, POSREF_BAD_INPUT, "--proxy", "more than %d addresses",
+                               POSREF_MAX_PROXIES);
+        if (!posref_address_parse(&options->proxies[options->n_proxies++], text, length))
+            return posref_fail(err, POSREF_BAD_INPUT, "--proxy", "%.60s: no IP address", text);
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return POSREF_OK;
 }
 
 /* Answers of many kilobytes come and go: giving their pages back to the kernel between two requests
@@ -116,13 +159,18 @@ static enum posref_status serve(const struct arguments *arguments, struct posref
     sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more must not end the service */
-    raise_descriptor_limit();
     keep_memory();
-    struct posref_daemon_options options = {.n_threads = count_threads(), .max_connections = 4096,
+    struct posref_daemon_options options = {.n_threads = count_threads(),
+                                            .max_connections = raise_descriptor_limit(),
                                             .max_per_address = 256, .idle_s = 15, .request_s = 60};
     options.access_log = arguments->access_log ? stderr : NULL;
     char name[POSREF_LISTEN_NAME];
-    enum posref_status status = posref_listen(&options.listen_fd, name, arguments->listen, err);
+    enum posref_status status =
+        read_max(&options.max_connections, arguments->max_connections, err);
+    if (status == POSREF_OK)
+        status = read_proxies(&options, arguments->proxy, err);
+    if (status == POSREF_OK)
+        status = posref_listen(&options.listen_fd, name, arguments->listen, err);
     if (status != POSREF_OK)
         return status;
     struct posref_store *store;

@@ -3,15 +3,14 @@
  * socket sees its end and closes it. */
 #include "connections.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LINGER_MS 1000
+#define LEFT_AFTER_MS 1000 /* idle for so long, but not much longer: looked at once or twice */
 
 void posref_connections_init(struct posref_connections *all)
 {
@@ -33,65 +32,26 @@ int64_t posref_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
-{
-    if (a->sa_family != b->sa_family)
-        return false;
-    if (a->sa_family == AF_INET)
-        return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
-    /* One host usually owns a whole /64. */
-    return a->sa_family == AF_INET6 &&
-           memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
-                  &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr, 8) == 0;
-}
-
-bool posref_address_is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    }
-    if (address->sa_family != AF_INET6)
-        return address->sa_family == AF_UNIX;
-    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
-}
-
-void posref_address_text(char *out, size_t size_bytes, const struct posref_connection *one)
-{
-    out[0] = '\0';
-    const void *address = one ? &one->address : NULL;
-    if (one && one->address.ss_family == AF_INET)
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, out,
-                  (socklen_t)size_bytes);
-    else if (one && one->address.ss_family == AF_INET6)
-        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, out,
-                  (socklen_t)size_bytes);
-}
-
-size_t posref_connections_from(struct posref_connections *all, const struct sockaddr *address)
+size_t posref_connections_from(struct posref_connections *all,
+                               const struct posref_address *address)
 {
     size_t n = 0;
     pthread_mutex_lock(&all->lock);
     for (const struct posref_connection *one = all->first; one; one = one->next)
-        n += same_address((const struct sockaddr *)&one->address, address);
+        n += posref_address_same_host(&one->address, address);
     pthread_mutex_unlock(&all->lock);
     return n;
 }
 
 struct posref_connection *posref_connections_add(struct posref_connections *all, int fd,
-                                                 const struct sockaddr *address)
+                                                 const struct posref_address *address)
 {
     struct posref_connection *one = calloc(1, sizeof *one);
     if (!one)
         return NULL;
     one->fd = fd;
     one->since_ms = posref_now_ms();
-    if (address->sa_family == AF_INET)
-        memcpy(&one->address, address, sizeof(struct sockaddr_in));
-    else if (address->sa_family == AF_INET6)
-        memcpy(&one->address, address, sizeof(struct sockaddr_in6));
+    one->address = *address;
     pthread_mutex_lock(&all->lock);
     one->next = all->first;
     one->link = &all->first;
@@ -149,13 +109,28 @@ void posref_connection_linger(struct posref_connection *one)
         one->linger = true;
 }
 
+/* A client may have closed its side, with all that it sent read: libmicrohttpd 0.9.75 may miss an
+ * end that arrives together with the last request, and then nothing wakes its thread any more. This
+ * does. A request that was read a moment ago, and that nobody knows of yet, is still answered. */
+static void wake_when_left(const struct posref_connection *one, int64_t idle_ms)
+{
+    char byte;
+    if (idle_ms > LEFT_AFTER_MS && idle_ms <= 3 * LEFT_AFTER_MS && !atomic_load(&one->busy) &&
+        recv(one->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        shutdown(one->fd, SHUT_RD);
+}
+
 void posref_connections_expire(struct posref_connections *all, int64_t limit_ms)
 {
     int64_t now = posref_now_ms();
     pthread_mutex_lock(&all->lock);
-    for (struct posref_connection *one = all->first; one; one = one->next)
-        if (one->since_ms < now - limit_ms)
+    for (struct posref_connection *one = all->first; one; one = one->next) {
+        int64_t idle_ms = now - atomic_load(&one->since_ms);
+        if (idle_ms > limit_ms)
             shutdown(one->fd, SHUT_RDWR);
+        else
+            wake_when_left(one, idle_ms);
+    }
     for (size_t i = all->n_lingering; i-- > 0;)
         if (all->lingering[i].since_ms < now - LINGER_MS) {
             close(all->lingering[i].fd);

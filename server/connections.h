@@ -4,12 +4,11 @@
 #ifndef POSREF_SERVER_CONNECTIONS_H
 #define POSREF_SERVER_CONNECTIONS_H
 
+#include "address.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #define POSREF_MAX_LINGERING 64
 
@@ -20,7 +19,7 @@ struct posref_connection {
     bool linger;      /* answered before all of the request had come */
     _Atomic int64_t since_ms; /* opened, or answered the request before: the clock of the next */
     struct posref_incoming *incoming; /* its requests, one after the other; the daemon's, or NULL */
-    struct sockaddr_storage address;
+    struct posref_address address;
 };
 
 struct posref_connections {
@@ -42,15 +41,13 @@ void posref_connections_clear(struct posref_connections *all); /* none may be op
 /* Milliseconds of a clock that only goes forward. */
 int64_t posref_now_ms(void);
 
-/* How many connections are open from this address (ports left out). */
-size_t posref_connections_from(struct posref_connections *all, const struct sockaddr *address);
-bool posref_address_is_loopback(const struct sockaddr *address);
-/* The client's address without the port; "" when unknown (NULL). */
-void posref_address_text(char *out, size_t size_bytes, const struct posref_connection *one);
+/* How many connections are open from this host. */
+size_t posref_connections_from(struct posref_connections *all,
+                               const struct posref_address *address);
 
 /* NULL: no memory. */
 struct posref_connection *posref_connections_add(struct posref_connections *all, int fd,
-                                                 const struct sockaddr *address);
+                                                 const struct posref_address *address);
 /* Before the socket is closed, so that its number is not yet another's. NULL is fine. */
 void posref_connections_remove(struct posref_connections *all, struct posref_connection *one);
 
@@ -65,7 +62,8 @@ void posref_connection_extend(struct posref_connection *one, int64_t ms);
 /* To be called before an answer that comes before the end of the request. */
 void posref_connection_linger(struct posref_connection *one);
 
-/* Ends those whose clock has run for more than limit_ms, and what has lingered for a second. */
+/* Ends those whose clock has run for more than limit_ms, those idle for a second that their client
+ * has left, and what has lingered for a second. */
 void posref_connections_expire(struct posref_connections *all, int64_t limit_ms);
 
 /* Lets those finish that are busy or have a request waiting, and ends the others. Returns how many

@@ -37,10 +37,15 @@ static struct posref_connection *connection_of(struct MHD_Connection *connection
 static enum MHD_Result on_accept(void *ctx, const struct sockaddr *address, socklen_t size)
 {
     struct posref_daemon *daemon = ctx;
+    struct posref_address from;
     (void)size;
-    if (posref_address_is_loopback(address))
+    posref_address_read(&from, address);
+    if (posref_address_is_loopback(&from))
         return MHD_YES; /* a proxy on this machine, which has limits of its own */
-    size_t n = posref_connections_from(&daemon->connections, address);
+    for (size_t i = 0; i < daemon->options.n_proxies; i++)
+        if (posref_address_equal(&from, &daemon->options.proxies[i]))
+            return MHD_YES;
+    size_t n = posref_connections_from(&daemon->connections, &from);
     return n < daemon->options.max_per_address ? MHD_YES : MHD_NO;
 }
 
@@ -62,7 +67,9 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
     atomic_fetch_add(&daemon->service.metrics.connections, 1);
     atomic_fetch_add(&daemon->service.metrics.connections_opened, 1);
-    *context = posref_connections_add(&daemon->connections, fd, address);
+    struct posref_address from;
+    posref_address_read(&from, address);
+    *context = posref_connections_add(&daemon->connections, fd, &from);
 }
 
 /* The request line has arrived. The library would next split the query into a record a parameter,

@@ -3,13 +3,18 @@
 #ifndef POSREF_SERVER_DAEMON_H
 #define POSREF_SERVER_DAEMON_H
 
+#include "address.h"
 #include "store.h"
+
+#define POSREF_MAX_PROXIES 16
 
 struct posref_daemon_options {
     int listen_fd;            /* bound and listening; the daemon closes it */
     unsigned n_threads;       /* each serves many connections by epoll; at least 1 */
     unsigned max_connections; /* in all */
-    unsigned max_per_address; /* from one address that is not loopback */
+    unsigned max_per_address; /* from one host that is neither loopback nor a proxy */
+    struct posref_address proxies[POSREF_MAX_PROXIES];
+    size_t n_proxies;
     unsigned idle_s;          /* nothing moves on a connection */
     FILE *access_log;         /* NULL: none; a line of JSON a request */
     unsigned request_s;       /* from the last answer (or the opening) to the end of the next */

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,42 +21,56 @@ static void wait_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-static struct sockaddr_storage address4(const char *text)
+static struct posref_address address(const char *text)
 {
-    struct sockaddr_storage out = {0};
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    ck_assert_int_eq(inet_pton(AF_INET, text, &in.sin_addr), 1);
-    memcpy(&out, &in, sizeof in);
-    return out;
-}
-
-static struct sockaddr_storage address6(const char *text)
-{
-    struct sockaddr_storage out = {0};
-    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
-    ck_assert_int_eq(inet_pton(AF_INET6, text, &in6.sin6_addr), 1);
-    memcpy(&out, &in6, sizeof in6);
+    struct posref_address out;
+    ck_assert(posref_address_parse(&out, text, strlen(text)));
     return out;
 }
 
 START_TEST(addresses)
 {
-    static const char *const loopback4[] = {"127.0.0.1", "127.9.9.9"};
-    static const char *const loopback6[] = {"::1", "::ffff:127.0.0.1"};
-    static const char *const others6[] = {"::2", "::ffff:128.0.0.1", "2001:db8::1"};
-    struct sockaddr_storage a;
-    for (size_t i = 0; i < 2; i++) {
-        a = address4(loopback4[i]);
-        ck_assert(posref_address_is_loopback((struct sockaddr *)&a));
-        a = address6(loopback6[i]);
-        ck_assert(posref_address_is_loopback((struct sockaddr *)&a));
+    static const char *const loopback[] = {"127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"};
+    static const char *const others[] = {"::2", "::ffff:128.0.0.1", "2001:db8::1", "128.0.0.1",
+                                         "::127.0.0.1"};
+    static const char *const none[] = {"", "127.0.0.1:80", "[::1]", "a", "1.2.3", "1.2.3.4 ",
+                                       "2001:db8:0000:0000:0000:0000:0000:0000:0000:0000:0001"};
+    for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++) {
+        struct posref_address a = address(loopback[i]);
+        ck_assert_msg(posref_address_is_loopback(&a), "%s", loopback[i]);
     }
-    for (size_t i = 0; i < 3; i++) {
-        a = address6(others6[i]);
-        ck_assert(!posref_address_is_loopback((struct sockaddr *)&a));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct posref_address a = address(others[i]);
+        ck_assert_msg(!posref_address_is_loopback(&a), "%s", others[i]);
     }
-    a = address4("128.0.0.1");
-    ck_assert(!posref_address_is_loopback((struct sockaddr *)&a));
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct posref_address a;
+        ck_assert_msg(!posref_address_parse(&a, none[i], strlen(none[i])), "%s", none[i]);
+    }
+}
+END_TEST
+
+/* What a socket says, mapped or not, is what the text says. */
+START_TEST(addresses_of_sockets)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = 1};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = 2};
+    struct posref_address a = address("10.1.2.3"), b;
+    char text[64];
+    inet_pton(AF_INET, "10.1.2.3", &in.sin_addr);
+    posref_address_read(&b, (struct sockaddr *)&in);
+    ck_assert(posref_address_equal(&a, &b));
+    inet_pton(AF_INET6, "::ffff:10.1.2.3", &in6.sin6_addr);
+    posref_address_read(&b, (struct sockaddr *)&in6);
+    ck_assert(posref_address_equal(&a, &b));
+    posref_address_text(text, sizeof text, &b);
+    ck_assert_str_eq(text, "10.1.2.3");
+    inet_pton(AF_INET6, "2001:db8::1:2", &in6.sin6_addr);
+    posref_address_read(&b, (struct sockaddr *)&in6);
+    posref_address_text(text, sizeof text, &b);
+    ck_assert_str_eq(text, "2001:db8::1:2");
+    a = address("2001:db8::1:3");
+    ck_assert(posref_address_same_host(&a, &b) && !posref_address_equal(&a, &b));
 }
 END_TEST
 
@@ -63,17 +78,17 @@ START_TEST(counts_by_address)
 {
     struct posref_connections all;
     posref_connections_init(&all);
-    struct sockaddr_storage a = address4("10.0.0.1"), b = address4("10.0.0.2"),
-                            c = address6("2001:db8:0:1::1"), d = address6("2001:db8:0:1::2"),
-                            e = address6("2001:db8:0:2::1");
-    const struct sockaddr_storage *each[] = {&a, &a, &b, &c, &d, &e};
+    struct posref_address a = address("10.0.0.1"), b = address("::ffff:10.0.0.2"),
+                          c = address("2001:db8:0:1::1"), d = address("2001:db8:0:1::2"),
+                          e = address("2001:db8:0:2::1");
+    const struct posref_address *each[] = {&a, &a, &b, &c, &d, &e};
     struct posref_connection *one[6];
     for (size_t i = 0; i < 6; i++)
-        one[i] = posref_connections_add(&all, -1, (const struct sockaddr *)each[i]);
-    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&a), 2);
-    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&b), 1);
-    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&c), 2);
-    ck_assert_uint_eq(posref_connections_from(&all, (struct sockaddr *)&e), 1);
+        one[i] = posref_connections_add(&all, -1, each[i]);
+    ck_assert_uint_eq(posref_connections_from(&all, &a), 2);
+    ck_assert_uint_eq(posref_connections_from(&all, &b), 1); /* not all of IPv4 is one host */
+    ck_assert_uint_eq(posref_connections_from(&all, &c), 2);
+    ck_assert_uint_eq(posref_connections_from(&all, &e), 1);
     /* From the middle, the end and the front of the list. */
     static const size_t order[] = {3, 0, 5, 1, 4, 2};
     for (size_t i = 0; i < 6; i++) {
@@ -100,12 +115,12 @@ START_TEST(expires_and_lingers)
     int old[2], fresh[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, old), 0);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fresh), 0);
-    struct sockaddr_storage a = address4("10.0.0.1");
-    struct posref_connection *first = posref_connections_add(&all, old[0], (struct sockaddr *)&a);
+    struct posref_address a = address("10.0.0.1");
+    struct posref_connection *first = posref_connections_add(&all, old[0], &a);
     posref_connection_begin(first);
     wait_ms(60);
     struct posref_connection *second =
-        posref_connections_add(&all, fresh[0], (struct sockaddr *)&a);
+        posref_connections_add(&all, fresh[0], &a);
     posref_connections_expire(&all, 50);
     ck_assert_int_eq(peek(old[1]), 0);
     ck_assert_int_eq(peek(fresh[1]), -1);
@@ -134,9 +149,9 @@ START_TEST(drains)
     int busy[2], idle[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, idle), 0);
-    struct sockaddr_storage a = address4("10.0.0.1");
-    struct posref_connection *one = posref_connections_add(&all, busy[0], (struct sockaddr *)&a);
-    struct posref_connection *two = posref_connections_add(&all, idle[0], (struct sockaddr *)&a);
+    struct posref_address a = address("10.0.0.1");
+    struct posref_connection *one = posref_connections_add(&all, busy[0], &a);
+    struct posref_connection *two = posref_connections_add(&all, idle[0], &a);
     posref_connection_begin(one);
     ck_assert_int_eq(write(idle[1], "x", 1), 1);
     ck_assert_uint_eq(posref_connections_drain(&all), 2);
@@ -148,6 +163,43 @@ START_TEST(drains)
     posref_connections_remove(&all, two);
     posref_connections_clear(&all);
     close(busy[0]), close(busy[1]), close(idle[0]), close(idle[1]);
+}
+END_TEST
+
+/* The thread of a client that has gone is woken after a second; of one that waits or has asked
+ * again it is not. */
+START_TEST(left_by_the_client)
+{
+    struct posref_connections all;
+    posref_connections_init(&all);
+    struct posref_address a = address("10.0.0.1");
+    struct posref_connection *one[4];
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET}, got[8];
+    int pair[4][2], poll_fd = epoll_create1(0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+        one[i] = posref_connections_add(&all, pair[i][0], &a);
+        event.data.fd = i;
+        ck_assert_int_eq(epoll_ctl(poll_fd, EPOLL_CTL_ADD, pair[i][0], &event), 0);
+    }
+    shutdown(pair[0][1], SHUT_WR); /* gone */
+    shutdown(pair[1][1], SHUT_WR); /* gone, but waits for an answer */
+    posref_connection_begin(one[1]);
+    ck_assert_int_eq(write(pair[2][1], "x", 1), 1); /* gone after something that is not read yet */
+    shutdown(pair[2][1], SHUT_WR);
+    ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 100), 3);
+    posref_connections_expire(&all, 60000);
+    ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 0), 0);
+    wait_ms(1100);
+    posref_connections_expire(&all, 60000);
+    ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 100), 1);
+    ck_assert_int_eq(got[0].data.fd, 0);
+    close(poll_fd);
+    for (int i = 0; i < 4; i++) {
+        posref_connections_remove(&all, one[i]);
+        close(pair[i][0]), close(pair[i][1]);
+    }
+    posref_connections_clear(&all);
 }
 END_TEST
 
@@ -273,9 +325,11 @@ int main(void)
     TCase *tests = tcase_create("daemon");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, addresses);
+    tcase_add_test(tests, addresses_of_sockets);
     tcase_add_test(tests, counts_by_address);
     tcase_add_test(tests, expires_and_lingers);
     tcase_add_test(tests, drains);
+    tcase_add_test(tests, left_by_the_client);
     tcase_add_test(tests, a_trickling_client_is_ended);
     tcase_add_test(tests, answers_and_keeps_alive);
     tcase_add_test(tests, a_running_request_is_waited_for_but_not_for_ever);
