@@ -48,6 +48,10 @@ const double *oracle_k(const struct oracle_attention *a, int64_t head, int64_t j
 /* Position of query i, or key j, on an axis. */
 double oracle_q_position(const struct oracle_attention *a, int64_t axis, int64_t i);
 double oracle_k_position(const struct oracle_attention *a, int64_t axis, int64_t j);
+/* Linear attention: elu(x) + 1, and the sum of phi(q_c) phi(k_c). */
+void oracle_phi(arb_t out, double x, slong prec);
+void oracle_plain_products(arb_t out, struct oracle_attention *a, int64_t head, int64_t i,
+                           int64_t j, slong prec);
 /* sum of x_c y_c. */
 void oracle_dot(arb_t out, const double *x, const double *y, int64_t n, slong prec);
 

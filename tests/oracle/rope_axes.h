@@ -42,10 +42,24 @@ bool axes_init(struct axes *a, struct oracle_case *c);
 void axes_clear(struct axes *a);
 /* The frequency in radians. */
 void axes_frequency(arb_t out, const struct axes *a, int64_t column, slong prec);
-/* Cosine and sine without the attention factor; *part: when not NULL, the denominator of the angle
- * in turns where it is rational and at most 24, else 0. */
+/* Cosine and sine without the attention factor; *part: the denominator of the angle in turns
+ * where it is rational and at most 24, else 0. */
 void axes_cos_sin(arb_t cosine, arb_t sine, int *part, const struct axes *a, int64_t column,
                   double position, slong prec);
+
+/* How pairs lie in a head of `dim` channels, of which the rotated ones begin at `first`. */
+struct axes_layout {
+    int64_t dim, first;
+    bool reads_half, writes_half, mismatched, inverse;
+};
+
+/* Channel `which` of pair j of the block. */
+int64_t axes_channel(const struct axes_layout *l, const struct axes_block *block, bool half,
+                     int64_t j, int which);
+
+/* rope_axes_attention.c: scores and attention, where the case has them. */
+void axes_attention_judge(struct oracle_tally *t, struct oracle_case *c, const struct axes *a,
+                          const struct axes_layout *layout);
 
 /* Judges every output of a case with several axes. */
 void axes_judge(struct oracle_tally *t, struct oracle_case *c);

@@ -18,8 +18,8 @@ struct judging {
     struct oracle_tally *tally;
     struct oracle_case *c;
     struct axes a;
-    int64_t dim, first, n_positions, n_heads;
-    bool reads_half, writes_half, mismatched, inverse;
+    struct axes_layout l;
+    int64_t n_positions, n_heads;
     bool *written, *reached; /* [dim]: of y, of dx */
     struct oracle_tensor *positions, *x, *inv_freq, *factor, *y, *dy, *dx;
     struct rope_table table;
@@ -92,23 +92,28 @@ static bool judge_sum(struct judging *g, struct oracle_tensor *y, int64_t at, do
     return true;
 }
 
-/* Channel `which` of pair j of the block. */
+int64_t axes_channel(const struct axes_layout *l, const struct axes_block *block, bool half,
+                     int64_t j, int which)
+{
+    return l->first + 2 * block->first + (half ? j + which * block->n : 2 * j + which);
+}
+
 static int64_t channel(const struct judging *g, bool half, int64_t j, int which)
 {
-    return g->first + 2 * g->block->first + (half ? j + which * g->block->n : 2 * j + which);
+    return axes_channel(&g->l, g->block, half, j, which);
 }
 
 static bool judge_output(struct judging *g, int64_t j, int which, slong prec)
 {
     bool done = true;
-    int64_t out = channel(g, g->writes_half, j, which);
+    int64_t out = channel(g, g->l.writes_half, j, which);
     g->written[out] = true;
     for (int64_t h = 0; h < g->n_heads; h++) {
-        int64_t row = (g->position * g->n_heads + h) * g->dim;
-        double x1 = g->x->data[row + channel(g, g->reads_half, j, 0)];
-        double x2 = g->x->data[row + channel(g, g->reads_half, j, 1)];
+        int64_t row = (g->position * g->n_heads + h) * g->l.dim;
+        double x1 = g->x->data[row + channel(g, g->l.reads_half, j, 0)];
+        double x2 = g->x->data[row + channel(g, g->l.reads_half, j, 1)];
         double v = which ? x1 : -x2;
-        done &= judge_sum(g, g->y, row + out, which ? x2 : x1, g->inverse ? -v : v, prec);
+        done &= judge_sum(g, g->y, row + out, which ? x2 : x1, g->l.inverse ? -v : v, prec);
     }
     return done;
 }
@@ -116,13 +121,13 @@ static bool judge_output(struct judging *g, int64_t j, int which, slong prec)
 static bool judge_gradient(struct judging *g, int64_t j, slong prec)
 {
     bool done = true;
-    const double sign = g->inverse ? -1 : 1;
-    int64_t to1 = channel(g, g->reads_half, j, 0), to2 = channel(g, g->reads_half, j, 1);
+    const double sign = g->l.inverse ? -1 : 1;
+    int64_t to1 = channel(g, g->l.reads_half, j, 0), to2 = channel(g, g->l.reads_half, j, 1);
     g->reached[to1] = g->reached[to2] = true;
     for (int64_t h = 0; h < g->n_heads; h++) {
-        int64_t row = (g->position * g->n_heads + h) * g->dim;
-        double g1 = g->dy->data[row + channel(g, g->writes_half, j, 0)];
-        double g2 = g->dy->data[row + channel(g, g->writes_half, j, 1)];
+        int64_t row = (g->position * g->n_heads + h) * g->l.dim;
+        double g1 = g->dy->data[row + channel(g, g->l.writes_half, j, 0)];
+        double g2 = g->dy->data[row + channel(g, g->l.writes_half, j, 1)];
         done &= judge_sum(g, g->dx, row + to1, g1, sign * g2, prec);
         done &= judge_sum(g, g->dx, row + to2, g2, -sign * g1, prec);
     }
@@ -151,9 +156,9 @@ static bool column_unit(void *ctx, slong prec)
         done &= judge_gradient(g, j, prec);
     if (!g->y)
         return done;
-    for (int which = 0; which < 2 && !g->mismatched; which++)
+    for (int which = 0; which < 2 && !g->l.mismatched; which++)
         done &= judge_output(g, j, which, prec);
-    for (int64_t k = j; k < 2 * g->block->n && g->mismatched; k += g->block->n)
+    for (int64_t k = j; k < 2 * g->block->n && g->l.mismatched; k += g->block->n)
         done &= judge_output(g, k / 2, (int)(k % 2), prec);
     return done;
 }
@@ -163,12 +168,12 @@ static bool check_shapes(struct judging *g)
     struct oracle_case *c = g->c;
     const struct oracle_tensor *rows = g->x ? g->x : g->dy;
     g->n_heads = rows && rows->rank == 3 ? rows->shape[1] : 1;
-    int64_t x2[2] = {g->n_positions, g->dim}, x3[3] = {g->n_positions, g->n_heads, g->dim};
+    int64_t x2[2] = {g->n_positions, g->l.dim}, x3[3] = {g->n_positions, g->n_heads, g->l.dim};
     int rank = rows && rows->rank == 3 ? 3 : 2;
     const int64_t *shape = rank == 3 ? x3 : x2;
     if ((g->y && !g->x) || (g->dx && !g->dy))
         return oracle_fail(c, "y without x, or dx without dy");
-    if (g->dx && g->mismatched)
+    if (g->dx && g->l.mismatched)
         return oracle_fail(c, "the gradient of mismatched tables is not offered");
     return (!g->inv_freq || oracle_shaped(c, g->inv_freq, 1, &g->a.n_columns)) &&
            (!g->factor || oracle_shaped(c, g->factor, 0, NULL)) &&
@@ -195,21 +200,21 @@ static bool read_case(struct judging *g)
     struct oracle_case *c = g->c;
     bool to_half = oracle_is(c, "pairing", "interleaved_to_half");
     bool trailing = oracle_is(c, "partial", "trailing");
-    g->dim = oracle_int(c, "dim");
-    g->reads_half = oracle_is(c, "pairing", "half");
-    g->writes_half = g->reads_half || to_half;
-    g->mismatched = oracle_is(c, "pairing", "mismatched");
-    g->inverse = oracle_is(c, "direction", "inverse");
-    if (!g->writes_half && !g->mismatched && !oracle_is(c, "pairing", "interleaved"))
+    g->l.dim = oracle_int(c, "dim");
+    g->l.reads_half = oracle_is(c, "pairing", "half");
+    g->l.writes_half = g->l.reads_half || to_half;
+    g->l.mismatched = oracle_is(c, "pairing", "mismatched");
+    g->l.inverse = oracle_is(c, "direction", "inverse");
+    if (!g->l.writes_half && !g->l.mismatched && !oracle_is(c, "pairing", "interleaved"))
         return oracle_fail(c, "pairing: the oracle has no formula for it");
-    if ((!g->inverse && !oracle_is(c, "direction", "forward")) ||
+    if ((!g->l.inverse && !oracle_is(c, "direction", "forward")) ||
         (!trailing && !oracle_is(c, "partial", "leading")))
         return oracle_fail(c, "direction or partial: the oracle has no formula for it");
-    g->first = trailing ? g->dim - g->a.r : 0;
-    if (g->dim < g->a.r || g->dim > 1 << 20)
+    g->l.first = trailing ? g->l.dim - g->a.r : 0;
+    if (g->l.dim < g->a.r || g->l.dim > 1 << 20)
         return oracle_fail(c, "dim out of range");
-    g->written = calloc((size_t)g->dim, sizeof *g->written);
-    g->reached = calloc((size_t)g->dim, sizeof *g->reached);
+    g->written = calloc((size_t)g->l.dim, sizeof *g->written);
+    g->reached = calloc((size_t)g->l.dim, sizeof *g->reached);
     g->x = oracle_input(c, "x");
     g->inv_freq = oracle_output(c, "inv_freq");
     g->factor = oracle_output(c, "attention_factor");
@@ -236,12 +241,12 @@ static void judge_all(struct judging *g)
                 oracle_raise(column_unit, g);
             }
         }
-    const int64_t n = g->n_positions * g->n_heads * g->dim;
+    const int64_t n = g->n_positions * g->n_heads * g->l.dim;
     for (int64_t k = 0; g->y && k < n; k++)
-        if (!g->written[k % g->dim])
+        if (!g->written[k % g->l.dim])
             oracle_judge_copy(g->tally, g->c, g->y, k, g->x->data[k]);
     for (int64_t k = 0; g->dx && k < n; k++)
-        if (!g->reached[k % g->dim])
+        if (!g->reached[k % g->l.dim])
             oracle_judge_copy(g->tally, g->c, g->dx, k, g->dy->data[k]);
 }
 
@@ -252,8 +257,10 @@ void axes_judge(struct oracle_tally *t, struct oracle_case *c)
     arb_init(g.s_arb);
     arb_init(g.one);
     arb_init(g.two);
-    if (axes_init(&g.a, c) && read_case(&g))
+    if (axes_init(&g.a, c) && read_case(&g)) {
         judge_all(&g);
+        axes_attention_judge(t, c, &g.a, &g.l);
+    }
     axes_clear(&g.a);
     free(g.written);
     free(g.reached);

@@ -189,16 +189,6 @@ static void turned_by(struct rope *r, int64_t frequency, double position, const 
     arb_mul(r->s_arb, r->s_arb, factor, prec + 64);
 }
 
-/* elu(x) + 1. */
-static void phi(arb_t out, double x, slong prec)
-{
-    arb_set_d(out, x);
-    if (x > 0)
-        arb_add_ui(out, out, 1, prec + 64);
-    else
-        arb_exp(out, out, prec + 64);
-}
-
 /* One head's vector at a position, rotated: pairs turn, the rest is copied. */
 static void rotated(arb_ptr y, struct rope *r, const double *row, double position, slong prec)
 {
@@ -207,7 +197,7 @@ static void rotated(arb_ptr y, struct rope *r, const double *row, double positio
     arb_init(factor);
     for (int64_t k = 0; k < r->dim; k++)
         if (r->linear)
-            phi(x + k, row[k], prec);
+            oracle_phi(x + k, row[k], prec);
         else
             arb_set_d(x + k, row[k]);
     rope_attention_factor(factor, &r->f, prec + 64);
@@ -258,23 +248,6 @@ static void score_term(arb_ptr out, struct oracle_attention *a, int64_t head, in
         arb_addmul(out, q + c, k + c, prec + 64);
 }
 
-static void plain_products(arb_t out, struct oracle_attention *a, int64_t head, int64_t i,
-                           int64_t j, slong prec)
-{
-    const double *q = oracle_q(a, head, i), *k = oracle_k(a, head, j);
-    arb_t x, y;
-    arb_init(x);
-    arb_init(y);
-    arb_zero(out);
-    for (int64_t c = 0; c < a->dim; c++) {
-        phi(x, q[c], prec);
-        phi(y, k[c], prec);
-        arb_addmul(out, x, y, prec + 64);
-    }
-    arb_clear(x);
-    arb_clear(y);
-}
-
 static void judge_attention(struct rope *r)
 {
     struct oracle_attention a = {.tally = r->tally, .c = r->c, .ctx = r, .term = score_term};
@@ -282,7 +255,7 @@ static void judge_attention(struct rope *r)
         return;
     r->linear = oracle_is(r->c, "attention_kind", "linear");
     if (r->linear)
-        a.denominator = plain_products;
+        a.denominator = oracle_plain_products;
     if (r->linear && oracle_output(r->c, "scores")) {
         oracle_fail(r->c, "attention_kind=linear has no scores");
         return;

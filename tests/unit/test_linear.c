@@ -123,6 +123,38 @@ START_TEST(only_distances_count)
 }
 END_TEST
 
+/* Over several axes: equal coordinates turn by what one axis does, and a shift of everything
+ * along one axis alone changes nothing. */
+START_TEST(each_axis_counts_by_itself)
+{
+    struct data d;
+    struct evaluation one, e[2];
+    double q[3 * N_Q], k[3 * N_K];
+    draw(&d);
+    open(&one, "dim=6 attention_kind=linear", &d, q_at, k_at);
+    const double *want = evaluation_run(&one, POSREF_OP_ATTENTION, "attention", NULL);
+    for (int shifted = 0; shifted < 2; shifted++) {
+        for (int axis = 0; axis < 3; axis++) {
+            for (int n = 0; n < N_Q; n++)
+                q[axis * N_Q + n] = q_at[n] + (shifted && axis == 1 ? 1000 : 0);
+            for (int n = 0; n < N_K; n++)
+                k[axis * N_K + n] = k_at[n] + (shifted && axis == 1 ? 1000 : 0);
+        }
+        evaluation_open(&e[shifted], "dim=6 attention_kind=linear pairing=half "
+                                     "mrope_section=1,1,1");
+        evaluation_input(&e[shifted], "q_positions", q, 2, (const int64_t[]){3, N_Q});
+        evaluation_input(&e[shifted], "k_positions", k, 2, (const int64_t[]){3, N_K});
+        evaluation_input(&e[shifted], "q", d.q, 2, (const int64_t[]){N_Q, DIM});
+        evaluation_input(&e[shifted], "k", d.k, 2, (const int64_t[]){N_K, DIM});
+        evaluation_input(&e[shifted], "v", d.v, 2, (const int64_t[]){N_K, DIM_V});
+        ck_assert_same(evaluation_run(&e[shifted], POSREF_OP_ATTENTION, "attention", NULL), want,
+                       N_Q * DIM_V);
+        evaluation_close(&e[shifted]);
+    }
+    evaluation_close(&one);
+}
+END_TEST
+
 START_TEST(one_key_in_place_is_its_value)
 {
     const double at = 123, q[] = {-3.5, 0.25}, k[] = {-0.75, 2}, v[] = {0.1, 0};
@@ -209,10 +241,11 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[5];
+    static const TTest *tests[6];
     size_t n = 0;
     tests[n++] = equals_rotated_vectors;
     tests[n++] = only_distances_count;
+    tests[n++] = each_axis_counts_by_itself;
     tests[n++] = one_key_in_place_is_its_value;
     tests[n++] = bad_inputs_are_named;
     tests[n++] = judged;
