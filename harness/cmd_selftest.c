@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref selftest: the installed program must catch every bad plugin of the zoo. */
+#include "choice.h"
 #include "commands.h"
+#include "draw.h"
 #include "report_fields.h"
 #include "selftest.h"
 #include "stream.h"
@@ -44,9 +46,13 @@ static void look(void *ctx, const char *type, const json_t *line)
         snprintf(seen->close, sizeof seen->close, "%s", text_of(line, "close"));
     if (strcmp(type, "vector") != 0)
         return;
-    const bool here = bad->everywhere || strstr(text_of(line, "id"), "/d4-");
+    const char *verdict = text_of(line, "verdict");
+    const bool here =
+        bad->everywhere || strstr(text_of(line, "id"), bad->here ? bad->here : "/d4-");
+    if (bad->id && strcmp(verdict, "unsupported") == 0)
+        return;
     const enum posref_verdict want = here ? bad->verdict : POSREF_VERDICT_PASS;
-    if (strcmp(text_of(line, "verdict"), posref_verdict_name(want)) != 0)
+    if (strcmp(verdict, posref_verdict_name(want)) != 0)
         seen->n_wrong++;
     else if (here)
         seen->n_bad++;
@@ -59,7 +65,10 @@ static enum posref_status try_plugin(bool *caught, const struct posref_bad_plugi
                                      const char *dir, const char *db_path,
                                      struct posref_error *err)
 {
-    static const char *const conditions[][2] = {{"id", "rope/half/none/"}, {"op", "rotate"}};
+    const char *id = bad->id ? bad->id : "rope/half/none/";
+    const bool fresh = posref_id_is_fresh(id);
+    const char *const conditions[][2] = {
+        {"id", id + (fresh ? strlen(POSREF_FRESH_PREFIX) : 0)}, {"op", "rotate"}};
     char path[4200];
     bool conforms = false;
     int64_t n_judged = 0;
@@ -73,10 +82,15 @@ static enum posref_status try_plugin(bool *caught, const struct posref_bad_plugi
     snprintf(path, sizeof path, "%s/%s.so", dir, bad->name);
     struct posref_test_options options = {
         .plugin = path, .config = "", .suite = "smoke", .db_path = db_path, .filter = filter,
-        .filter_text = "", .command = "posref selftest", .timeout_s = 1, .start_timeout_s = 2};
+        .filter_text = "", .command = "posref selftest", .timeout_s = 1, .start_timeout_s = 2,
+        .id_kind = fresh                        ? POSREF_ID_FRESH
+                   : posref_id_is_property(id) ? POSREF_ID_PROPERTY
+                                               : POSREF_ID_GOLDEN};
     options.dtype[POSREF_F32] = true;
     options.gate[POSREF_F32] = posref_grade_default(POSREF_F32);
     posref_buffer_init(&seen.lines, MAX_LINES_BYTES);
+    if (status == POSREF_OK)
+        status = posref_nonce_new(&options.nonce, err);
     if (status == POSREF_OK)
         status = posref_test_run(&conforms, &n_judged, &options, keep, &seen, &why);
     posref_filter_free(filter);
@@ -85,7 +99,8 @@ static enum posref_status try_plugin(bool *caught, const struct posref_bad_plugi
         status = POSREF_OK;
     } else if (status == POSREF_OK) {
         status = posref_stream_read(seen.lines.data, seen.lines.length, look, &seen, err);
-        *caught = seen.n_wrong == 0 && seen.n_bad > 0 && (seen.n_good > 0 || bad->everywhere) &&
+        *caught = seen.n_wrong == 0 && seen.n_bad > 0 &&
+                  (seen.n_good > 0 || bad->everywhere || fresh) &&
                   strcmp(seen.close, bad->close ? bad->close : "pass") == 0 &&
                   conforms == (bad->verdict == POSREF_VERDICT_PASS && !bad->close);
     } else if (err) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command posref test: arguments in, reports out. */
+#include "choice.h"
 #include "command_words.h"
 #include "commands.h"
+#include "draw.h"
 #include "report_targets.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@ static const char help[] =
     "Judges an implementation on the golden vectors that match. PLUGIN is a shared library or\n"
     "exec:COMMAND (docs/plugin.md); it runs in a process of its own. --answers DIR judges what a\n"
     "device made of the prompts of posref export. KEY is any field of a spec, op, flag, or id\n"
-    "(then VALUE is how the id begins).\n\n"
+    "(then VALUE is how the id begins; fresh/... and property/... name what is drawn).\n\n"
     "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
     "  --dtype LIST             of f64,f32,f16,bf16 (default all; a plugin may decline some)\n"
     "  --min-grade GRADE        what passes: exact, float32, recurrence, fast or low\n"
@@ -30,12 +32,19 @@ static const char help[] =
     "                           timeout or a partial run)\n"
     "  --require OP,...         ops that may not be declined (all: none may)\n"
     "  --shard K/N              the K-th of N parts; posref merge joins their jsonl reports\n"
+    "  --fresh SHARE            some (default), all or none of the vectors are judged once\n"
+    "                           more on inputs drawn anew: ids fresh/ID\n"
+    "  --properties YES         yes (default) or no: composition, batch invariance and the like,\n"
+    "                           ids property/SCHEME/NAME/VARIANT\n"
+    "  --nonce HEX              what is drawn is drawn from it (default: another each run; the\n"
+    "                           report has it)\n"
     "  --timeout S              seconds for a call (default 10)\n"
     "  --start-timeout S        seconds for opening, closing and the first call of each op and\n"
     "                           shape (default 60)\n"
     "  --memory MIB             ends a plugin whose process holds more (default: half of the\n"
     "                           machine's)\n"
-    "  --strict                 refuse accepted alternatives\n"
+    "  --strict                 refuse accepted alternatives, and other bits where the place of a\n"
+    "                           row alone differs\n"
     "  --db FILE                the database (default: $POSREF_DB, else the cache)\n\n"
     "Exit codes: 0 conforms; 1 does not; 2 bad input, or nothing was judged; 3 posref failed.\n\n"
     "Example:\n  posref test ./libmykernel.so scheme=rope op=rotate --dtype f32\n";
@@ -49,6 +58,7 @@ struct arguments {
     struct posref_buffer config, filter_text, command;
     struct posref_filter *filter;
     const char *min_grade;
+    bool nonce_given;
 };
 
 /* A word as a shell reads it back. */
@@ -117,11 +127,32 @@ static enum posref_status read_shard(struct arguments *a, const char *text,
     return POSREF_OK;
 }
 
+static enum posref_status read_fresh(enum posref_fresh *out, const char *text,
+                                     struct posref_error *err)
+{
+    static const char *const names[] = {"some", "all", "none"};
+    for (int k = 0; k < 3; k++)
+        if (strcmp(text, names[k]) == 0) {
+            *out = (enum posref_fresh)k;
+            return POSREF_OK;
+        }
+    return posref_bad_word(err, "--fresh", "is some, all or none");
+}
+
+static enum posref_status read_properties(bool *none, const char *text, struct posref_error *err)
+{
+    *none = strcmp(text, "no") == 0;
+    if (!*none && strcmp(text, "yes") != 0)
+        return posref_bad_word(err, "--properties", "is yes or no");
+    return POSREF_OK;
+}
+
 static enum posref_status set_option(struct arguments *a, const char *key, const char *value,
                                      struct posref_error *err)
 {
     struct posref_test_options *o = &a->options;
-    static const char *const own[] = {"--report", "--dtype", "--baseline", "--shard", "--require"};
+    static const char *const own[] = {"--report", "--dtype",      "--baseline", "--shard",
+                                      "--require", "--properties", "--fresh",    "--nonce"};
     bool repeats = true; /* belongs to the command that repeats one failure */
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         repeats = repeats && strcmp(key, own[k]) != 0;
@@ -149,6 +180,13 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
         return read_required(a, value, err);
     } else if (strcmp(key, "--shard") == 0) {
         return read_shard(a, value, err);
+    } else if (strcmp(key, "--fresh") == 0) {
+        return read_fresh(&o->fresh, value, err);
+    } else if (strcmp(key, "--properties") == 0) {
+        return read_properties(&o->no_properties, value, err);
+    } else if (strcmp(key, "--nonce") == 0) {
+        a->nonce_given = true;
+        return posref_nonce_parse(&o->nonce, value, err);
     } else if (strcmp(key, "--timeout") == 0) {
         return posref_word_seconds(&o->timeout_s, key, value, err);
     } else if (strcmp(key, "--start-timeout") == 0) {
@@ -169,9 +207,14 @@ static enum posref_status add_condition(struct arguments *a, const char *text,
     enum posref_status status = posref_word_pair(key, &value, text, err);
     if (status != POSREF_OK)
         return status;
-    if (strcmp(key, "id") == 0)
-        a->options.id = value;
     add_word(&a->filter_text, text);
+    if (strcmp(key, "id") == 0) {
+        a->options.id = value;
+        a->options.id_kind = posref_id_is_property(value) ? POSREF_ID_PROPERTY
+                             : posref_id_is_fresh(value)  ? POSREF_ID_FRESH
+                                                          : POSREF_ID_GOLDEN;
+        value += posref_id_is_fresh(value) ? strlen(POSREF_FRESH_PREFIX) : 0;
+    }
     return posref_filter_add(a->filter, key, value, err);
 }
 
@@ -275,6 +318,8 @@ static enum posref_status run(struct arguments *a, int argc, char **argv, int *c
     enum posref_status status = read_arguments(a, argc, argv, err);
     if (status == POSREF_OK)
         status = set_gates(a, err);
+    if (status == POSREF_OK && !a->nonce_given)
+        status = posref_nonce_new(&a->options.nonce, err);
     if (status == POSREF_OK)
         status = settle(a, err);
     if (status == POSREF_OK)

@@ -2,6 +2,7 @@
 /* Joining shards: see merge.h. */
 #include "merge.h"
 
+#include "choice.h"
 #include "report.h"
 #include "report_fields.h"
 
@@ -61,6 +62,8 @@ static void read_header(struct merging *m, const json_t *line)
     m->own_header = json_incref((json_t *)(uintptr_t)line);
     if (!m->header)
         m->header = json_incref((json_t *)(uintptr_t)line);
+    if (strcmp(text_of(m->header, "nonce"), text_of(line, "nonce")) != 0)
+        json_object_del(m->header, "nonce"); /* each line that needs it has its own */
     for (int k = 0; same[k]; k++)
         if (!json_equal(json_object_get(m->header, same[k]), json_object_get(line, same[k]))) {
             char text[96];
@@ -182,7 +185,7 @@ static void visit(void *ctx, const char *type, const json_t *line)
 static int compare_lines(const void *a, const void *b)
 {
     const struct line *x = a, *y = b;
-    int order = strcmp(x->id, y->id);
+    int order = posref_id_compare(x->id, y->id);
     return order ? order : (x->dtype > y->dtype) - (x->dtype < y->dtype);
 }
 

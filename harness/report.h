@@ -6,9 +6,9 @@
 #include "stream.h"
 
 #define POSREF_FIRST_FAILURES 20
-#define POSREF_MAX_GROUPS 256
+#define POSREF_MAX_GROUPS 512
 
-/* Vectors of one scheme, op and scaling in one dtype. */
+/* Vectors of one scheme, op and scaling in one dtype; or cases of one property of a scheme. */
 struct posref_cell {
     int64_t n, verdict[POSREF_N_VERDICTS];
     enum posref_grade grade; /* the worst of those judged */
@@ -16,6 +16,7 @@ struct posref_cell {
 };
 struct posref_group {
     char scheme[32], op[32], scaling[32]; /* scaling "" where there is none */
+    char property[32];                    /* "" of vectors; else scaling is "" */
     struct posref_cell cell[POSREF_N_FLOATS];
 };
 
@@ -58,11 +59,14 @@ const char *posref_line_why(const json_t *line);
 /* Counts as a failure of the run: it failed and is not known, or had to be supported, or is listed
  * as failing and passes. */
 bool posref_line_fails(const json_t *line);
-/* "command id=ID --dtype DTYPE", which repeats one line. */
+/* What a group has beside scheme and op: the scaling, or "property NAME". */
+const char *posref_group_label(char out[48], const struct posref_group *group);
+/* "command id=ID --dtype DTYPE", with --nonce where the inputs were drawn, which repeats
+ * one line. */
 void posref_line_command(struct posref_buffer *out, const struct posref_tally *tally,
                          const json_t *line);
-/* The curl line that shows the vector of one line. */
-void posref_line_curl(struct posref_buffer *out, const json_t *line);
+/* The curl line that shows the vector of one line; false, and nothing: no database has it. */
+bool posref_line_curl(struct posref_buffer *out, const json_t *line);
 
 struct posref_report_format {
     const char *name;

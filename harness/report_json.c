@@ -55,6 +55,8 @@ static void add_group(struct posref_buffer *out, const struct posref_group *grou
         posref_buffer_printf(out, "\"%s\"", group->scaling);
     else
         posref_buffer_text(out, "null");
+    if (group->property[0])
+        posref_buffer_printf(out, ", \"property\": \"%s\"", group->property);
     for (int d = 0; d < POSREF_N_FLOATS; d++) {
         const struct posref_cell *cell = &group->cell[d];
         if (cell->n == 0)

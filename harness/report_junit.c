@@ -33,7 +33,7 @@ static void add_details(struct posref_buffer *out, const struct posref_tally *ta
                              number_of(worst, "error_limits"));
     posref_line_command(&command, tally, line);
     posref_buffer_text(&command, "\n");
-    posref_line_curl(&command, line);
+    (void)posref_line_curl(&command, line);
     posref_report_xml(out, command.failed ? "" : command.data);
     posref_buffer_text(out, "\n");
     posref_buffer_clear(&command);
@@ -95,11 +95,13 @@ static void add_suite(struct posref_buffer *out, struct suite *suite, int id)
     const struct posref_group *group = suite->group;
     const json_t *header = suite->tally->header, *plugin = json_object_get(header, "plugin");
     const char *dtype = posref_dtype_name((enum posref_dtype)suite->dtype);
+    char label[48];
+    posref_group_label(label, group);
     posref_buffer_printf(out, "  <testsuite id=\"%d\" package=\"posref\" name=\"%s %s%s%s %s\" "
                          "timestamp=\"%s\" hostname=\"localhost\" tests=\"%lld\" "
                          "failures=\"%lld\" errors=\"%lld\" skipped=\"%lld\" time=\"%.9f\">\n",
-                         id, group->scheme, group->op, group->scaling[0] ? " " : "",
-                         group->scaling, dtype, text_of(header, "time"), (long long)suite->n,
+                         id, group->scheme, group->op, label[0] ? " " : "", label, dtype,
+                         text_of(header, "time"), (long long)suite->n,
                          (long long)suite->n_failures, (long long)suite->n_errors,
                          (long long)suite->n_skipped, suite->seconds);
     posref_buffer_text(out, "    <properties>\n      <property name=\"plugin\" value=\"");

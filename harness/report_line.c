@@ -50,11 +50,23 @@ void posref_line_command(struct posref_buffer *out, const struct posref_tally *t
 {
     posref_buffer_printf(out, "%s id=%s --dtype %s", text_of(tally->header, "command"),
                          text_of(line, "id"), text_of(line, "dtype"));
+    if (json_object_get(line, "nonce"))
+        posref_buffer_printf(out, " --nonce %s", text_of(line, "nonce"));
 }
 
-void posref_line_curl(struct posref_buffer *out, const json_t *line)
+bool posref_line_curl(struct posref_buffer *out, const json_t *line)
 {
+    if (json_object_get(line, "nonce"))
+        return false;
     posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%s", text_of(line, "id"));
+    return true;
+}
+
+const char *posref_group_label(char out[48], const struct posref_group *group)
+{
+    snprintf(out, 48, "%s%s", group->property[0] ? "property " : "",
+             group->property[0] ? group->property : group->scaling);
+    return out;
 }
 
 enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *cell)

@@ -33,11 +33,13 @@ static void add_counts(struct posref_buffer *out, const struct posref_cell *cell
 
 static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
 {
-    posref_buffer_text(out, "| scheme | op | scaling | f64 | f32 | f16 | bf16 |\n"
+    posref_buffer_text(out, "| scheme | op | scaling or property | f64 | f32 | f16 | bf16 |\n"
                             "|---|---|---|---|---|---|---|\n");
     for (int k = 0; k < tally->n_groups; k++) {
         const struct posref_group *group = &tally->group[k];
-        posref_buffer_printf(out, "| %s | %s | %s |", group->scheme, group->op, group->scaling);
+        char label[48];
+        posref_buffer_printf(out, "| %s | %s | %s |", group->scheme, group->op,
+                             posref_group_label(label, group));
         for (int d = 0; d < POSREF_N_FLOATS; d++)
             add_counts(out, &group->cell[d]);
         posref_buffer_text(out, "\n");

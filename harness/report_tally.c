@@ -9,7 +9,8 @@ int posref_tally_group(const struct posref_tally *tally, const json_t *line)
         const struct posref_group *group = &tally->group[k];
         if (strcmp(group->scheme, text_of(line, "scheme")) == 0 &&
             strcmp(group->op, text_of(line, "op")) == 0 &&
-            strcmp(group->scaling, text_of(line, "scaling")) == 0)
+            strcmp(group->property, text_of(line, "property")) == 0 &&
+            (group->property[0] || strcmp(group->scaling, text_of(line, "scaling")) == 0))
             return k;
     }
     return -1;
@@ -25,7 +26,9 @@ static struct posref_group *find_group(struct posref_tally *tally, const json_t 
     struct posref_group *group = &tally->group[tally->n_groups++];
     snprintf(group->scheme, sizeof group->scheme, "%s", text_of(line, "scheme"));
     snprintf(group->op, sizeof group->op, "%s", text_of(line, "op"));
-    snprintf(group->scaling, sizeof group->scaling, "%s", text_of(line, "scaling"));
+    snprintf(group->property, sizeof group->property, "%s", text_of(line, "property"));
+    if (!group->property[0])
+        snprintf(group->scaling, sizeof group->scaling, "%s", text_of(line, "scaling"));
     return group;
 }
 
@@ -54,7 +57,10 @@ static void visit_vector(struct posref_tally *tally, const json_t *line)
     int grade = posref_grade_find(text_of(line, "grade"));
     if (grade >= 0 && (cell->n_judged++ == 0 || grade > (int)cell->grade))
         cell->grade = (enum posref_grade)grade;
-    if (error_of(line) >= 0 && (!tally->worst || error_of(line) > error_of(tally->worst))) {
+    /* A property's error is between two answers, not from the truth. */
+    const bool golden = !json_object_get(line, "property");
+    if (golden && error_of(line) >= 0 &&
+        (!tally->worst || error_of(line) > error_of(tally->worst))) {
         json_decref(tally->worst);
         tally->worst = json_incref((json_t *)(uintptr_t)line);
     }

@@ -30,9 +30,10 @@ static void add_yaml(struct posref_buffer *out, const struct posref_tally *tally
     posref_buffer_text(out, "\n  repeat: ");
     posref_buffer_json_string(out, text.failed ? "" : text.data);
     text.length = 0;
-    posref_line_curl(&text, line);
-    posref_buffer_text(out, "\n  vector: ");
-    posref_buffer_json_string(out, text.failed ? "" : text.data);
+    if (posref_line_curl(&text, line)) {
+        posref_buffer_text(out, "\n  vector: ");
+        posref_buffer_json_string(out, text.failed ? "" : text.data);
+    }
     posref_buffer_text(out, "\n  ...\n");
     posref_buffer_clear(&text);
 }

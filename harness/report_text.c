@@ -30,6 +30,8 @@ static void add_head(struct posref_buffer *out, const json_t *header)
                          *filter ? " for " : "", filter);
     posref_buffer_text(out, "gates    ");
     add_gates(out, json_object_get(header, "gates"));
+    if (json_object_get(header, "nonce"))
+        posref_buffer_printf(out, "\nnonce    %s", text_of(header, "nonce"));
     posref_buffer_text(out, "\n\n");
 }
 
@@ -41,30 +43,117 @@ static void end_line(struct posref_buffer *out)
     posref_buffer_text(out, "\n");
 }
 
-static void add_groups(struct posref_buffer *out, const struct posref_tally *tally)
+static void add_cells(struct posref_buffer *out, const struct posref_group *group,
+                      const bool used[POSREF_N_FLOATS])
 {
     char cell[32];
-    bool used[POSREF_N_FLOATS] = {false};
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        if (posref_cell_look(cell, &group->cell[d]) == POSREF_CELL_DECLINED)
+            snprintf(cell, sizeof cell, "-");
+        if (used[d])
+            posref_buffer_printf(out, "%-16s", cell);
+    }
+    end_line(out);
+}
+
+static void add_row(struct posref_buffer *out, const struct posref_group *group, const char *label,
+                    const bool used[POSREF_N_FLOATS])
+{
+    const size_t begin = out->length;
+    posref_buffer_printf(out, "%-11s %-11s %s", group->scheme, group->op, label);
+    while (out->length < begin + 33)
+        posref_buffer_text(out, " ");
+    add_cells(out, group, used);
+}
+
+/* The dtypes that the run has. */
+static void add_dtypes(struct posref_buffer *out, const char *title, bool used[POSREF_N_FLOATS],
+                       const struct posref_tally *tally)
+{
     for (int k = 0; k < tally->n_groups; k++)
         for (int d = 0; d < POSREF_N_FLOATS; d++)
             used[d] = used[d] || tally->group[k].cell[d].n > 0;
-    posref_buffer_printf(out, "%-33s", "passed, worst grade");
+    posref_buffer_printf(out, "%-33s", title);
     for (int d = 0; d < POSREF_N_FLOATS; d++)
         if (used[d])
             posref_buffer_printf(out, "%-16s", posref_dtype_name((enum posref_dtype)d));
     end_line(out);
+}
+
+static void add_groups(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    bool used[POSREF_N_FLOATS] = {false}, any = false;
     for (int k = 0; k < tally->n_groups; k++) {
-        const struct posref_group *group = &tally->group[k];
-        posref_buffer_printf(out, "%-11s %-11s %-9s", group->scheme, group->op, group->scaling);
-        for (int d = 0; d < POSREF_N_FLOATS; d++) {
-            if (posref_cell_look(cell, &group->cell[d]) == POSREF_CELL_DECLINED)
-                snprintf(cell, sizeof cell, "-");
-            if (used[d])
-                posref_buffer_printf(out, "%-16s", cell);
-        }
-        end_line(out);
+        if (tally->group[k].property[0])
+            continue;
+        if (!any)
+            add_dtypes(out, "passed, worst grade", used, tally);
+        any = true;
+        add_row(out, &tally->group[k], tally->group[k].scaling, used);
     }
-    posref_buffer_text(out, "\n");
+    posref_buffer_text(out, any ? "\n" : "");
+}
+
+static bool has_state(const struct posref_group *group, enum posref_cell_state state)
+{
+    char cell[32];
+    bool found = false;
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        found = found || posref_cell_look(cell, &group->cell[d]) == state;
+    return found;
+}
+
+/* Adds the cells of one property to those of others. */
+static void add_up(struct posref_group *sum, const struct posref_group *group)
+{
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        const struct posref_cell *from = &group->cell[d];
+        struct posref_cell *to = &sum->cell[d];
+        to->n += from->n;
+        for (int v = 0; v < POSREF_N_VERDICTS; v++)
+            to->verdict[v] += from->verdict[v];
+        if (from->n_judged > 0 && (to->n_judged == 0 || from->grade > to->grade))
+            to->grade = from->grade;
+        to->n_judged += from->n_judged;
+    }
+}
+
+/* All properties of a scheme's op that hold in one row, each that does not in one of its own. */
+static void add_properties(struct posref_buffer *out, const struct posref_tally *tally)
+{
+    bool used[POSREF_N_FLOATS] = {false}, any = false;
+    for (int k = 0; k < tally->n_groups; k++) {
+        const struct posref_group *group = &tally->group[k], *before = group - 1;
+        if (!group->property[0])
+            continue;
+        const bool passed = has_state(group, POSREF_CELL_PASSED);
+        const bool failed = has_state(group, POSREF_CELL_FAILED);
+        if (!any && (passed || failed))
+            add_dtypes(out, "properties", used, tally);
+        any = any || passed || failed;
+        if (failed)
+            add_row(out, group, group->property, used);
+        if (k > 0 && before->property[0] && strcmp(before->scheme, group->scheme) == 0 &&
+            strcmp(before->op, group->op) == 0)
+            continue; /* the first of them has added up all */
+        struct posref_group sum = *group;
+        char label[32];
+        int n = 0;
+        memset(sum.cell, 0, sizeof sum.cell);
+        for (int j = k; j < tally->n_groups; j++) {
+            const struct posref_group *other = &tally->group[j];
+            if (strcmp(other->scheme, group->scheme) != 0 || strcmp(other->op, group->op) != 0)
+                break;
+            if (has_state(other, POSREF_CELL_FAILED) || !has_state(other, POSREF_CELL_PASSED))
+                continue;
+            add_up(&sum, other);
+            n++;
+        }
+        snprintf(label, sizeof label, "%d hold", n);
+        if (n > 0)
+            add_row(out, &sum, label, used);
+    }
+    posref_buffer_text(out, any ? "\n" : "");
 }
 
 static void add_place(struct posref_buffer *out, const json_t *at)
@@ -176,9 +265,9 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
     posref_buffer_text(out, "     ");
     posref_line_command(out, tally, line);
     posref_buffer_text(out, "\n");
-    if (k == 0) { /* once: the others differ in the id alone */
+    if (k == 0 && !json_object_get(line, "nonce")) { /* once: the others differ in the id alone */
         posref_buffer_text(out, "     ");
-        posref_line_curl(out, line);
+        (void)posref_line_curl(out, line);
         posref_buffer_text(out, "  (posref serve)\n");
     }
 }
@@ -313,6 +402,7 @@ void posref_report_text(struct posref_buffer *out, const struct posref_tally *ta
 {
     add_head(out, tally->header);
     add_groups(out, tally);
+    add_properties(out, tally);
     add_worst(out, tally);
     add_judged(out, tally->footer);
     add_notes(out, tally->footer);

@@ -12,6 +12,8 @@ struct posref_bad_plugin {
     const char *name;            /* NAME.so in the zoo's directory; NULL ends the table */
     enum posref_verdict verdict; /* where dim is 4 */
     bool everywhere;             /* that verdict on every vector */
+    const char *id, *here;       /* runs on ids that begin so, and has the verdict where they hold
+                                  * this; NULL: the stored vectors, where dim is 4 */
     bool no_plugin;              /* refused as bad input: no run at all */
     const char *close;           /* verdict of closing it, NULL: pass */
     const char *what;            /* what it does, for people */

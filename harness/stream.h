@@ -27,6 +27,8 @@ struct posref_stream_line {
     enum posref_dtype dtype;
     enum posref_verdict verdict;
     const struct posref_judgement *judgement;
+    const char *property; /* its name, where the line is one's; else NULL */
+    const uint64_t *nonce; /* that the inputs were drawn from, or NULL */
     bool known;    /* a failure of the baseline */
     bool fixed;    /* on the baseline, and passes */
     bool required; /* declined, and --require says that it must not be */

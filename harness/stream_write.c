@@ -3,6 +3,7 @@
 #include "plugin_text.h"
 #include "stream.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,11 @@ static void add_gates(struct posref_buffer *out, const struct posref_test_option
     posref_buffer_text(out, "}");
 }
 
+static void add_nonce(struct posref_buffer *out, const uint64_t *nonce)
+{
+    posref_buffer_printf(out, ", \"nonce\": \"%016" PRIx64 "\"", *nonce);
+}
+
 void posref_stream_header(struct posref_buffer *out, const struct posref_stream_header *header)
 {
     const struct posref_test_options *options = header->options;
@@ -113,6 +119,7 @@ void posref_stream_header(struct posref_buffer *out, const struct posref_stream_
     add_text(out, "selection", header->selection_sha256);
     add_gates(out, options);
     posref_buffer_printf(out, ", \"strict\": %s", options->strict ? "true" : "false");
+    add_nonce(out, &options->nonce);
     add_text(out, "database", header->db_path);
     add_text(out, "command", options->command);
     add_environment(out);
@@ -201,6 +208,10 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
     add_field(out, &line->vector->spec, POSREF_FIELD_SCHEME);
     add_field(out, &line->vector->spec, POSREF_FIELD_SCALING);
     add_field(out, &line->vector->spec, POSREF_FIELD_PAIRING);
+    if (line->property)
+        add_text(out, "property", line->property);
+    if (line->nonce)
+        add_nonce(out, line->nonce);
     add_text(out, "dtype", posref_dtype_name(line->dtype));
     add_text(out, "verdict", posref_verdict_name(line->verdict));
     if (line->known)

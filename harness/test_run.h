@@ -13,12 +13,23 @@
 
 #define POSREF_N_FLOATS 4 /* f64 f32 f16 bf16: the dtypes that are judged, in enum order */
 
+/* Which vectors are judged once more on inputs drawn from the nonce. */
+enum posref_fresh { POSREF_FRESH_SOME, POSREF_FRESH_ALL, POSREF_FRESH_NONE };
+
+/* What the condition id= names, by how it begins. */
+enum posref_id_kind { POSREF_ID_ANY /* there is none */, POSREF_ID_GOLDEN, POSREF_ID_FRESH,
+                      POSREF_ID_PROPERTY };
+
 struct posref_test_options {
     const char *plugin, *config;
     const char *suite;                 /* NAME or NAME@VERSION */
     const char *db_path;               /* NULL: the default rule */
     const struct posref_filter *filter;
-    const char *id;                    /* of the filter, or NULL: a vector of just this name wins */
+    const char *id;                    /* as typed, or NULL: a vector of just this name wins */
+    enum posref_id_kind id_kind;       /* the filter has no "fresh/" in front of an id */
+    enum posref_fresh fresh;
+    bool no_properties;
+    uint64_t nonce;                    /* of drawn inputs, and of the order of calls */
     const char *filter_text;           /* as typed */
     const char *command;               /* what reproduces a failure, but for id= and --dtype */
     bool dtype[POSREF_N_FLOATS];

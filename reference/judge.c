@@ -88,8 +88,8 @@ static double nearest(double want, enum posref_dtype dtype)
 /* Errors are counted from the nearest value of the dtype, not from the golden one: golden values
  * that recur (the cosine of a pair that hardly turns, times an attention factor) would lend an
  * honest kernel's mean the error of their one common rounding. */
-static void add_to_sums(struct sums *sums, const struct judge_unit *unit, const struct judge_limits *l,
-                        enum posref_dtype dtype)
+static void add_to_sums(struct sums *sums, const struct judge_unit *unit,
+                        const struct judge_limits *l, enum posref_dtype dtype)
 {
     double part = posref_judge_angle_part(unit, l);
     if (!unit->is_pair || unit->scale == 0 || part > 0.125 || isinf(unit->got[0]) ||

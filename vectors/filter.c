@@ -137,6 +137,42 @@ enum posref_status posref_filter_add(struct posref_filter *filter, const char *k
     return status;
 }
 
+/* A condition that looks for itself among a vector's attributes. */
+struct search {
+    const struct condition *condition;
+    bool found;
+};
+
+static bool look(void *ctx, const char *key, const char *value, size_t length)
+{
+    struct search *search = ctx;
+    const struct condition *wanted = search->condition;
+    search->found = search->found || (strcmp(key, wanted->key) == 0 &&
+                                      strlen(wanted->value) == length &&
+                                      memcmp(value, wanted->value, length) == 0);
+    return true;
+}
+
+bool posref_filter_matches(const struct posref_filter *filter, const struct posref_vector *vector)
+{
+    struct posref_buffer spec;
+    bool matches = true;
+    posref_buffer_init(&spec, 1 << 16);
+    posref_spec_text(&spec, &vector->spec);
+    for (int i = 0; filter && i < filter->n && matches; i++) {
+        struct search search = {&filter->item[i], false};
+        if (strcmp(filter->item[i].key, "id") == 0)
+            search.found = strncmp(vector->id, filter->item[i].value,
+                                   strlen(filter->item[i].value)) == 0;
+        else if (!spec.failed)
+            (void)posref_attributes_each(posref_op_name(vector->op), spec.data, vector->flags, look,
+                                         &search);
+        matches = search.found;
+    }
+    posref_buffer_clear(&spec);
+    return matches;
+}
+
 void posref_filter_where(struct posref_buffer *sql, const struct posref_filter *filter)
 {
     for (int i = 0; filter && i < filter->n; i++) {

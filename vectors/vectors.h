@@ -325,6 +325,8 @@ struct posref_filter *posref_filter_new(void);
 void posref_filter_free(struct posref_filter *filter);
 POSREF_MUST_USE enum posref_status posref_filter_add(struct posref_filter *filter, const char *key,
                                                      const char *value, struct posref_error *err);
+/* Whether a vector that is in no database fulfils the conditions. NULL: there are none. */
+bool posref_filter_matches(const struct posref_filter *filter, const struct posref_vector *vector);
 /* The arguments KEY=VALUE that are left as conditions of a filter. They are cut up. */
 POSREF_MUST_USE enum posref_status posref_filter_arguments(struct posref_filter *filter, int argc,
                                                            char **argv, struct posref_error *err);

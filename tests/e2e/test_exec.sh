@@ -16,7 +16,7 @@ judge() {
     shift
     rm -f j
     run test "exec:$command" --suite smoke op=rotate scaling=none dim=4 pairing=half \
-        --report json:j "$@"
+        --fresh none --report json:j "$@"
 }
 
 judge "python3 $plugins/example.py" --dtype f64,f32,f16,bf16

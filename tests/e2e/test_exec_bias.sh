@@ -60,7 +60,8 @@ END
 # judge [ARGUMENT...]: all T5 vectors; leaves the report in j.
 judge() {
     rm -f j
-    run test 'exec:python3 t5.py' --suite core scheme=t5_bias --report json:j "$@"
+    run test 'exec:python3 t5.py' --suite core scheme=t5_bias --fresh none --properties no \
+        --report json:j "$@"
 }
 # Verdicts, counted.
 counts() { jq -c '.counts' j; }

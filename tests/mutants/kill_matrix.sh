@@ -22,7 +22,7 @@ judge() {
     shift 4
     for word in "$@"; do config+=(--config "$word"); done
     "$POSREF" test "$BUILD/mutants/faulty_$scheme.so" scheme="$scheme" --suite "$suite" --dtype \
-        "$dtypes" "${config[@]}" --report "json:$out" 2>/dev/null
+        "$dtypes" "${config[@]}" --fresh none --properties no --report "json:$out" 2>/dev/null
 }
 
 # row LINE: one fault. Prints "SCHEME|NAME|SMOKE|CORE|FIRST|RANK|VALUE".

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bad plugins share: a right rotation (rope, half pairing, no scaling, double), and an entry
  * that misbehaves on vectors of dim 4 only, so that a test sees the verdicts of the others survive.
- * A mutant defines `misbehave`, and MUTANT before this header where it needs open or close. */
+ * A mutant defines `misbehave`, and before this header MUTANT_OPEN or MUTANT_CLOSE where it needs
+ * them, or MUTANT_WHERE(call) where it misbehaves elsewhere. */
 #ifndef POSREF_MUTANT_H
 #define POSREF_MUTANT_H
 
@@ -82,13 +83,17 @@ static int32_t mutant_supports(void *state, const struct posref_plugin_call *cal
     return POSREF_PLUGIN_UNSUPPORTED;
 }
 
+#ifndef MUTANT_WHERE
+#define MUTANT_WHERE(call) (mutant_dim(call) == 4)
+#endif
+
 static int32_t mutant_run(void *state, const struct posref_plugin_call *call, char *why,
                           size_t why_size)
 {
     (void)state;
     (void)why;
     (void)why_size;
-    return mutant_dim(call) == 4 ? misbehave(call) : mutant_right(call);
+    return MUTANT_WHERE(call) ? misbehave(call) : mutant_right(call);
 }
 
 #ifndef MUTANT_OPEN

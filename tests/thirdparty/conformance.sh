@@ -17,7 +17,7 @@ export POSREF_DB=$work/core.db
 subject() {
     local name=$1 plugin=$BUILD/plugins/$2
     shift 2
-    "$POSREF" test "$plugin" --dtype f32,f16 "$@" --report "json:$work/j" || true
+    "$POSREF" test "$plugin" --dtype f32,f16 --nonce 0 "$@" --report "json:$work/j" || true
     jq -r --arg name "$name" '
         def cell: if . == null then ""
             else (.vectors - (.unsupported // 0)) as $tried
@@ -29,8 +29,14 @@ subject() {
         "\(.counts.unsupported) declined; worst error \(.worst.error_limits * 100 | round) % of " +
         "its limit.\n",
         "| scheme | op | scaling | f32 | f16 |", "|---|---|---|---|---|",
-        (.groups[] | select([.f32, .f16] | any(. != null and (.vectors > (.unsupported // 0))))
-         | "| \(.scheme) | \(.op) | \(.scaling // "") | \(.f32 | cell) | \(.f16 | cell) |")' \
+        (.groups[] | select(.property == null)
+         | select([.f32, .f16] | any(. != null and (.vectors > (.unsupported // 0))))
+         | "| \(.scheme) | \(.op) | \(.scaling // "") | \(.f32 | cell) | \(.f16 | cell) |"),
+        "\nProperties that hold: " + ([.groups[] | select(.property and
+            ([.f32, .f16] | any(. != null and (.vectors > (.unsupported // 0)))))
+            | "\(.op) \(.property)" +
+              (if [.f32, .f16] | all(. == null or (.pass // 0) == .vectors - (.unsupported // 0))
+               then "" else " (**not always**)" end)] | join(", ")) + "."' \
         "$work/j"
 }
 

@@ -39,6 +39,8 @@ holds $? 'softmax weights claimed'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and
     ([.grade] | inside([\"exact\", \"float32\", \"recurrence\"]) | not)")" -eq 0 ]
 holds $? 'grade recurrence or better in f32'
+[ "$(lines "$work/right" "$claimed and .property")" -ge 130 ]
+holds $? 'properties claimed'
 axes='(.id | test("^rope/(axes|sections)/"))'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and $axes")" -ge 117 ]
 holds $? 'rotations over several axes claimed in f32'
@@ -52,14 +54,15 @@ holds $? 'no other rotation is declined'
 # The other pairing. With one pair only, both pairings are the same two channels.
 "$POSREF" list op=rotate rotary_dim=2 | sort >"$work/same"
 # (Several axes have half pairs alone in ggml: declined.)
-"$POSREF" test "$plugin" --dtype f32,f16 --config pairing=swapped \
+"$POSREF" test "$plugin" --dtype f32,f16 --config pairing=swapped --fresh none --properties no \
     --report jsonl:"$work/swapped" >/dev/null
 [ $? -eq 1 ]
 holds $? 'the swapped pairing does not conform'
 jq -r 'select(.type == "vector" and .op == "rotate" and .verdict == "pass") | .id' \
     "$work/swapped" | sort -u | diff - "$work/same"
 holds $? 'exactly the vectors of one pair pass with the other pairing'
-rotations=$(lines "$work/right" "$claimed and .op == \"rotate\" and ($axes | not)")
+stored='.op == "rotate" and .nonce == null'
+rotations=$(lines "$work/right" "$claimed and $stored and ($axes | not)")
 same=$(($(wc -l <"$work/same") * 2))
 [ "$(jq -s '.[-1] | [.explanations[] | select(.covers and .fault == "pairing") | .vectors] |
     add' "$work/swapped")" -eq $((rotations - same)) ]

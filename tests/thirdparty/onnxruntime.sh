@@ -32,7 +32,8 @@ for domain in onnx microsoft; do
     [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and .grade != \"float32\"")" -eq 0 ]
     holds $? "$domain: grade float32"
 done
-"$POSREF" test "$plugin" op=rotate --dtype f32 --config pairing=swapped \
+"$POSREF" test "$plugin" op=rotate --dtype f32 --config pairing=swapped --fresh none \
+    --properties no \
     --report jsonl:"$work/swapped" >/dev/null
 [ $? -eq 1 ]
 holds $? 'the swapped pairing does not conform'
