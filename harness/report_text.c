@@ -118,42 +118,55 @@ static void add_up(struct posref_group *sum, const struct posref_group *group)
     }
 }
 
+static bool same_op(const struct posref_group *a, const struct posref_group *b)
+{
+    return a->property[0] && b->property[0] && strcmp(a->scheme, b->scheme) == 0 &&
+           strcmp(a->op, b->op) == 0;
+}
+
+/* The properties of the group's op that hold, as one row; groups before it have none of that op. */
+static void add_sum(struct posref_buffer *out, const struct posref_tally *tally, int group,
+                    const bool used[POSREF_N_FLOATS])
+{
+    struct posref_group sum = tally->group[group];
+    char label[32];
+    int n = 0;
+    memset(sum.cell, 0, sizeof sum.cell);
+    for (int j = group; j < tally->n_groups; j++) {
+        const struct posref_group *other = &tally->group[j];
+        if (!same_op(&sum, other) || has_state(other, POSREF_CELL_FAILED) ||
+            !has_state(other, POSREF_CELL_PASSED))
+            continue;
+        add_up(&sum, other);
+        n++;
+    }
+    snprintf(label, sizeof label, "%d hold", n);
+    if (n > 0)
+        add_row(out, &sum, label, used);
+}
+
 /* All properties of a scheme's op that hold in one row, each that does not in one of its own. */
 static void add_properties(struct posref_buffer *out, const struct posref_tally *tally)
 {
     bool used[POSREF_N_FLOATS] = {false}, any = false;
+    for (int k = 0; k < tally->n_groups; k++)
+        any = any || (tally->group[k].property[0] &&
+                      (has_state(&tally->group[k], POSREF_CELL_PASSED) ||
+                       has_state(&tally->group[k], POSREF_CELL_FAILED)));
+    if (!any)
+        return;
+    add_dtypes(out, "properties", used, tally);
     for (int k = 0; k < tally->n_groups; k++) {
-        const struct posref_group *group = &tally->group[k], *before = group - 1;
-        if (!group->property[0])
-            continue;
-        const bool passed = has_state(group, POSREF_CELL_PASSED);
-        const bool failed = has_state(group, POSREF_CELL_FAILED);
-        if (!any && (passed || failed))
-            add_dtypes(out, "properties", used, tally);
-        any = any || passed || failed;
-        if (failed)
+        const struct posref_group *group = &tally->group[k];
+        bool first = group->property[0] != '\0';
+        for (int j = 0; j < k; j++)
+            first = first && !same_op(group, &tally->group[j]);
+        if (group->property[0] && has_state(group, POSREF_CELL_FAILED))
             add_row(out, group, group->property, used);
-        if (k > 0 && before->property[0] && strcmp(before->scheme, group->scheme) == 0 &&
-            strcmp(before->op, group->op) == 0)
-            continue; /* the first of them has added up all */
-        struct posref_group sum = *group;
-        char label[32];
-        int n = 0;
-        memset(sum.cell, 0, sizeof sum.cell);
-        for (int j = k; j < tally->n_groups; j++) {
-            const struct posref_group *other = &tally->group[j];
-            if (strcmp(other->scheme, group->scheme) != 0 || strcmp(other->op, group->op) != 0)
-                break;
-            if (has_state(other, POSREF_CELL_FAILED) || !has_state(other, POSREF_CELL_PASSED))
-                continue;
-            add_up(&sum, other);
-            n++;
-        }
-        snprintf(label, sizeof label, "%d hold", n);
-        if (n > 0)
-            add_row(out, &sum, label, used);
+        if (first)
+            add_sum(out, tally, k, used);
     }
-    posref_buffer_text(out, any ? "\n" : "");
+    posref_buffer_text(out, "\n");
 }
 
 static void add_place(struct posref_buffer *out, const json_t *at)
