@@ -3,7 +3,7 @@
 #include "merge.h"
 
 #include "choice.h"
-#include "report.h"
+#include "report_arithmetic.h"
 #include "report_fields.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct merging {
     size_t n_inputs, at; /* the input at hand */
     const char *next;    /* its next line */
     json_t *header, *own_header; /* the first one; the present one's */
-    json_t *explanations;
+    json_t *explanations, *arithmetic;
     int64_t n_failing; /* failures that were looked at, of all shards */
     bool seen[65536 + 1];
     struct line *line;
@@ -156,6 +156,7 @@ static void read_footer(struct merging *m, const json_t *line)
 {
     const json_t *list = json_object_get(line, "explanations");
     add_explanations(m, list);
+    posref_arithmetic_merge(m->arithmetic, json_object_get(line, "arithmetic"));
     m->n_failing += json_array_size(list) ? integer_of(json_array_get(list, 0), "failing")
                                           : integer_of(line, "unexplained");
     m->n_unexplained += integer_of(line, "unexplained");
@@ -232,8 +233,9 @@ static void prove(struct merging *m)
 static void write_stream(struct merging *m, struct posref_buffer *out, bool *conforms,
                          int64_t *n_judged)
 {
-    struct posref_buffer explanations;
+    struct posref_buffer explanations, arithmetic;
     posref_buffer_init(&explanations, MAX_BYTES);
+    posref_buffer_init(&arithmetic, MAX_BYTES);
     json_object_del(m->header, "shard");
     json_object_set(m->header, "vectors", json_object_get(m->header, "selected"));
     posref_report_json_value(out, m->header);
@@ -245,22 +247,26 @@ static void write_stream(struct merging *m, struct posref_buffer *out, bool *con
                             json_integer(m->n_failing));
     posref_report_json_value(&explanations, m->explanations);
     posref_buffer_add(&explanations, "", 1);
+    posref_report_json_value(&arithmetic, m->arithmetic);
+    posref_buffer_add(&arithmetic, "", 1);
     *conforms = posref_counts_conform(&m->counts, m->close_verdict, n_judged);
     const struct posref_stream_footer footer = {.counts = &m->counts,
                                                 .explanations = explanations.data,
                                                 .description = "null",
                                                 .sentences = "[]",
+                                                .arithmetic = arithmetic.data,
                                                 .n_unexplained = (size_t)m->n_unexplained,
                                                 .close_verdict = m->close_verdict,
                                                 .printed = "",
                                                 .printed_bytes = (uint64_t)m->printed_bytes,
                                                 .n_workers = m->n_workers,
                                                 .conforms = *conforms && *n_judged > 0};
-    if (explanations.failed)
+    if (explanations.failed || arithmetic.failed)
         no_memory(m);
     else
         posref_stream_footer(out, &footer);
     posref_buffer_clear(&explanations);
+    posref_buffer_clear(&arithmetic);
     if (out->failed)
         no_memory(m);
 }
@@ -277,6 +283,7 @@ enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64
     m->err = err;
     m->close_verdict = POSREF_VERDICT_PASS;
     m->explanations = json_array();
+    m->arithmetic = json_array();
     for (m->at = 0; m->at < n && m->status == POSREF_OK; m->at++) {
         struct posref_error why;
         m->next = inputs[m->at].lines;
@@ -294,6 +301,7 @@ enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64
     json_decref(m->header);
     json_decref(m->own_header);
     json_decref(m->explanations);
+    json_decref(m->arithmetic);
     free(m);
     return status;
 }

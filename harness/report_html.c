@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report as one HTML page that needs nothing else: what passed, the error over position for
  * each dtype, why it failed, the first failures. No script. */
-#include "report.h"
+#include "profile.h"
+#include "report_arithmetic.h"
 #include "report_fields.h"
 
 static const char style[] =
@@ -97,6 +98,56 @@ static void add_plots(struct posref_buffer *out, const struct posref_tally *tall
         out->failed = out->failed || dots.failed;
         posref_buffer_clear(&dots);
     }
+}
+
+static void add_decade(struct posref_buffer *out, const json_t *const entry[POSREF_N_FLOATS],
+                       int bin)
+{
+    char label[64];
+    posref_profile_label(label, bin);
+    posref_buffer_printf(out, "<tr><td>%s</td>", label);
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        const json_t *decade = posref_arithmetic_decade(entry[d], bin);
+        if (decade)
+            posref_buffer_printf(out, "<td>%.1e</td><td>%.1e</td><td>%+.1e</td>",
+                                 number_of(decade, "worst"), posref_decade_most(decade),
+                                 posref_decade_bias(decade));
+        else
+            posref_buffer_text(out, entry[d] ? "<td></td><td></td><td></td>" : "");
+    }
+    posref_buffer_text(out, "</tr>\n");
+}
+
+/* Recipe and validity of each dtype, then a line a decade. */
+static void draw_arithmetic(void *ctx, const char *scheme,
+                            const json_t *const entry[POSREF_N_FLOATS])
+{
+    struct posref_buffer *out = ctx;
+    posref_buffer_printf(out, "<h2>Arithmetic: %s</h2>\n<ul>\n", scheme);
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        struct posref_buffer text;
+        if (!entry[d])
+            continue;
+        posref_buffer_init(&text, 1 << 16);
+        if (posref_fits_text(&text, entry[d]))
+            posref_buffer_text(&text, "; ");
+        (void)posref_valid_text(&text, entry[d]);
+        posref_buffer_add(&text, "", 1);
+        posref_buffer_printf(out, "<li>%s: ", posref_dtype_name((enum posref_dtype)d));
+        posref_report_xml(out, text.failed ? "" : text.data);
+        posref_buffer_text(out, "</li>\n");
+        posref_buffer_clear(&text);
+    }
+    posref_buffer_text(out, "</ul>\n<table><tr><th>position</th>");
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        if (entry[d])
+            posref_buffer_printf(out, "<th>%s: worst</th><th>99.9 %%</th><th>bias</th>",
+                                 posref_dtype_name((enum posref_dtype)d));
+    posref_buffer_text(out, "</tr>\n");
+    for (int bin = 0; bin < POSREF_PROFILE_BINS; bin++)
+        if (posref_arithmetic_has(entry, bin))
+            add_decade(out, entry, bin);
+    posref_buffer_text(out, "</table>\n");
 }
 
 static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
@@ -199,6 +250,7 @@ void posref_report_html(struct posref_buffer *out, const struct posref_tally *ta
     add_table(out, tally);
     add_explanations(out, tally->footer);
     add_plots(out, tally);
+    posref_arithmetic_each(tally, draw_arithmetic, out);
     add_failures(out, tally);
     posref_buffer_text(out, "</body></html>\n");
 }

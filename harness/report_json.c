@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a run as one JSON object: verdict, grade, worst, explanations first. */
-#include "report.h"
+#include "report_arithmetic.h"
 
 void posref_report_json_value(struct posref_buffer *out, const json_t *value)
 {
@@ -100,6 +100,7 @@ void posref_report_json(struct posref_buffer *out, const struct posref_tally *ta
         add_value(out, from_footer[k], json_object_get(tally->footer, from_footer[k]));
     if (json_object_get(tally->footer, "printed"))
         add_value(out, "printed", json_object_get(tally->footer, "printed"));
+    posref_arithmetic_report(out, tally);
     posref_buffer_text(out, ", \"groups\": [");
     for (int k = 0; k < tally->n_groups; k++) {
         posref_buffer_text(out, k ? ",\n  " : "\n  ");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report as Markdown, for step summaries and comments. */
-#include "report.h"
+#include "profile.h"
+#include "report_arithmetic.h"
 #include "report_fields.h"
 
 /* Text in a table or a sentence; code spans take the rest. */
@@ -42,6 +43,52 @@ static void add_table(struct posref_buffer *out, const struct posref_tally *tall
                              posref_group_label(label, group));
         for (int d = 0; d < POSREF_N_FLOATS; d++)
             add_counts(out, &group->cell[d]);
+        posref_buffer_text(out, "\n");
+    }
+}
+
+static void draw_arithmetic(void *ctx, const char *scheme,
+                            const json_t *const entry[POSREF_N_FLOATS])
+{
+    struct posref_buffer *out = ctx;
+    posref_buffer_printf(out, "\n### Arithmetic: %s\n\n", scheme);
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        struct posref_buffer text;
+        if (!entry[d])
+            continue;
+        posref_buffer_init(&text, 1 << 16);
+        if (posref_fits_text(&text, entry[d]))
+            posref_buffer_text(&text, "; ");
+        (void)posref_valid_text(&text, entry[d]);
+        posref_buffer_add(&text, "", 1);
+        posref_buffer_printf(out, "- %s: ", posref_dtype_name((enum posref_dtype)d));
+        add_escaped(out, text.failed ? "" : text.data);
+        posref_buffer_text(out, "\n");
+        posref_buffer_clear(&text);
+    }
+    posref_buffer_text(out, "\n| position |");
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        if (entry[d])
+            posref_buffer_printf(out, " %s: worst | 99.9 %% | bias |",
+                                 posref_dtype_name((enum posref_dtype)d));
+    posref_buffer_text(out, "\n|---|");
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        posref_buffer_text(out, entry[d] ? "---|---|---|" : "");
+    posref_buffer_text(out, "\n");
+    for (int bin = 0; bin < POSREF_PROFILE_BINS; bin++) {
+        char label[64];
+        if (!posref_arithmetic_has(entry, bin))
+            continue;
+        posref_profile_label(label, bin);
+        posref_buffer_printf(out, "| %s |", label);
+        for (int d = 0; d < POSREF_N_FLOATS; d++) {
+            const json_t *decade = posref_arithmetic_decade(entry[d], bin);
+            if (decade)
+                posref_buffer_printf(out, " %.1e | %.1e | %+.1e |", number_of(decade, "worst"),
+                                     posref_decade_most(decade), posref_decade_bias(decade));
+            else
+                posref_buffer_text(out, entry[d] ? " | | |" : "");
+        }
         posref_buffer_text(out, "\n");
     }
 }
@@ -105,4 +152,5 @@ void posref_report_markdown(struct posref_buffer *out, const struct posref_tally
     add_table(out, tally);
     add_explanations(out, tally->footer);
     add_failures(out, tally);
+    posref_arithmetic_each(tally, draw_arithmetic, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a run for people. */
-#include "report.h"
+#include "profile.h"
+#include "report_arithmetic.h"
 #include "report_fields.h"
 
 #include <inttypes.h>
@@ -222,6 +223,51 @@ static void add_judged(struct posref_buffer *out, const json_t *footer)
                          100.0 * (double)judged / (double)compared);
 }
 
+/* One decade of every dtype there is. */
+static void add_decade(struct posref_buffer *out, const json_t *const entry[POSREF_N_FLOATS],
+                       int bin)
+{
+    char label[64];
+    posref_profile_label(label, bin);
+    posref_buffer_printf(out, "%-23s", label);
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        const json_t *decade = posref_arithmetic_decade(entry[d], bin);
+        if (decade)
+            posref_buffer_printf(out, "%11.1e%9.1e%+10.1e   ", number_of(decade, "worst"),
+                                 posref_decade_most(decade), posref_decade_bias(decade));
+        else if (entry[d])
+            posref_buffer_printf(out, "%33s", "");
+    }
+    end_line(out);
+}
+
+/* Recipe and validity of each dtype, then a line a decade. */
+static void draw_arithmetic(void *ctx, const char *scheme,
+                            const json_t *const entry[POSREF_N_FLOATS])
+{
+    struct posref_buffer *out = ctx;
+    posref_buffer_text(out, "\n");
+    for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        const char *dtype = posref_dtype_name((enum posref_dtype)d);
+        if (!entry[d])
+            continue;
+        posref_buffer_printf(out, "%s %s: ", scheme, dtype);
+        if (posref_fits_text(out, entry[d]))
+            posref_buffer_printf(out, "\n%*s", (int)(strlen(scheme) + strlen(dtype) + 3), "");
+        (void)posref_valid_text(out, entry[d]);
+        posref_buffer_text(out, "\n");
+    }
+    posref_buffer_printf(out, "%-23s", "error at position");
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        if (entry[d])
+            posref_buffer_printf(out, "%4s: worst   99.9 %%      bias   ",
+                                 posref_dtype_name((enum posref_dtype)d));
+    end_line(out);
+    for (int bin = 0; bin < POSREF_PROFILE_BINS; bin++)
+        if (posref_arithmetic_has(entry, bin))
+            add_decade(out, entry, bin);
+}
+
 /* What explains this vector, or NULL. */
 static const char *explained(const struct posref_tally *tally, const json_t *line)
 {
@@ -418,6 +464,7 @@ void posref_report_text(struct posref_buffer *out, const struct posref_tally *ta
     add_properties(out, tally);
     add_worst(out, tally);
     add_judged(out, tally->footer);
+    posref_arithmetic_each(tally, draw_arithmetic, out);
     add_notes(out, tally->footer);
     add_lists(out, tally->footer);
     add_failures(out, tally);

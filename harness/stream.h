@@ -55,6 +55,7 @@ struct posref_stream_footer {
     const char *explanations; /* a JSON list */
     const char *description;  /* of what nothing explains: a JSON object, or null */
     const char *sentences;    /* a JSON list: {"id", "dtype", "summary"} of the first failures */
+    const char *arithmetic;   /* a JSON list: see arithmetic.h */
     size_t n_unexplained;
     enum posref_verdict close_verdict;
     const char *printed; /* by the plugin */

@@ -271,6 +271,8 @@ void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_
     posref_buffer_text(out, footer->description);
     posref_buffer_text(out, ", \"sentences\": ");
     posref_buffer_text(out, footer->sentences);
+    posref_buffer_text(out, ", \"arithmetic\": ");
+    posref_buffer_text(out, footer->arithmetic);
     add_integer(out, "unexplained", (int64_t)footer->n_unexplained);
     add_text(out, "close", posref_verdict_name(footer->close_verdict));
     add_integer(out, "workers", footer->n_workers);

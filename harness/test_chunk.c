@@ -120,8 +120,9 @@ static enum posref_status judge(struct posref_run *run, struct posref_stream_lin
     const struct posref_vector *v = line->vector;
     const struct posref_arena scratch = posref_heap_arena(run->scratch);
     const enum posref_grade gate = run->options->gate[line->dtype];
-    enum posref_status status = posref_judge(judgement, &v->spec, v->op, &v->inputs, &v->outputs,
-                                             &line->trial->out, line->dtype, gate, &scratch, err);
+    enum posref_status status = posref_arithmetic_judge(judgement, run->arithmetic, v,
+                                                        &line->trial->out, line->dtype, gate,
+                                                        &scratch, err);
     if (status != POSREF_OK)
         return status;
     line->judgement = judgement;

@@ -157,8 +157,10 @@ static void add_sentences(struct posref_buffer *out, const struct posref_run *ru
     posref_buffer_text(out, "]");
 }
 
-/* The search, and its results in three buffers that the caller clears. */
-static enum posref_status explain(struct posref_buffer text[3], size_t *n_unexplained,
+#define N_TEXTS 4
+
+/* The search, its results and the arithmetic, in buffers that the caller clears. */
+static enum posref_status explain(struct posref_buffer text[N_TEXTS], size_t *n_unexplained,
                                   struct posref_run *run, struct posref_error *err)
 {
     enum posref_status status = posref_explainer_search(run->explainer, err);
@@ -167,7 +169,8 @@ static enum posref_status explain(struct posref_buffer text[3], size_t *n_unexpl
     posref_explainer_json(&text[0], n_unexplained, run->explainer);
     posref_explainer_describe(&text[1], run->explainer);
     add_sentences(&text[2], run);
-    for (int k = 0; k < 3; k++) {
+    posref_arithmetic_json(&text[3], run->arithmetic);
+    for (int k = 0; k < N_TEXTS; k++) {
         posref_buffer_add(&text[k], "", 1);
         if (text[k].failed)
             status = no_memory(err);
@@ -178,9 +181,9 @@ static enum posref_status explain(struct posref_buffer text[3], size_t *n_unexpl
 static enum posref_status end(struct posref_run *run, bool *conforms, int64_t *n_judged,
                               struct posref_error *err)
 {
-    struct posref_buffer text[3], line;
+    struct posref_buffer text[N_TEXTS], line;
     struct posref_stream_footer footer = {.counts = &run->counts};
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < N_TEXTS; k++)
         posref_buffer_init(&text[k], (size_t)64 << 20);
     posref_buffer_init(&line, (size_t)65 << 20);
     enum posref_status status = explain(text, &footer.n_unexplained, run, err);
@@ -195,13 +198,14 @@ static enum posref_status end(struct posref_run *run, bool *conforms, int64_t *n
     footer.explanations = text[0].data;
     footer.description = text[1].data;
     footer.sentences = text[2].data;
+    footer.arithmetic = text[3].data;
     *conforms = posref_counts_conform(&run->counts, footer.close_verdict, n_judged);
     footer.conforms = *conforms && *n_judged > 0;
     if (status == POSREF_OK) {
         posref_stream_footer(&line, &footer);
         status = posref_run_emit(run, &line, err);
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < N_TEXTS; k++)
         posref_buffer_clear(&text[k]);
     return status;
 }
@@ -237,8 +241,9 @@ enum posref_status posref_test_run(bool *conforms, int64_t *n_judged,
     run->heap = posref_heap_new(0);
     run->scratch = posref_heap_new(0);
     run->explainer = posref_explainer_new();
+    run->arithmetic = posref_arithmetic_new();
     enum posref_status status = POSREF_OK;
-    if (!run->heap || !run->scratch || !run->explainer)
+    if (!run->heap || !run->scratch || !run->explainer || !run->arithmetic)
         status = no_memory(err);
     if (status == POSREF_OK)
         status = posref_db_open_progress(&run->db, options->db_path, posref_progress_terminal,
@@ -255,6 +260,7 @@ enum posref_status posref_test_run(bool *conforms, int64_t *n_judged,
         status = end(run, conforms, n_judged, err);
     posref_runner_free(run->runner);
     posref_explainer_free(run->explainer);
+    posref_arithmetic_free(run->arithmetic);
     posref_db_close(run->db);
     posref_choice_clear(&run->choice);
     posref_heap_free(run->heap);

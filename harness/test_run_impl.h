@@ -3,6 +3,7 @@
 #ifndef POSREF_TEST_RUN_IMPL_H
 #define POSREF_TEST_RUN_IMPL_H
 
+#include "arithmetic.h"
 #include "choice.h"
 #include "stream.h"
 
@@ -23,6 +24,7 @@ struct posref_run {
     struct posref_suite_info suite;
     struct posref_runner *runner;
     struct posref_explainer *explainer;
+    struct posref_arithmetic *arithmetic;
     struct posref_stream_counts counts;
     char named[POSREF_N_NAMED][POSREF_MAX_ID + 16]; /* the first failures to be explained */
     size_t n_named;

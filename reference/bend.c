@@ -35,6 +35,22 @@ static bool is_theta(enum posref_bend_kind kind)
     return kind >= POSREF_BEND_THETA_BF16 && kind <= POSREF_BEND_LLAMA3_PERIODS;
 }
 
+static bool is_of_recipes(enum posref_bend_kind kind)
+{
+    return (kind >= POSREF_BEND_DOUBLE && kind <= POSREF_BEND_FLOAT32_RECURRENCE) ||
+           (kind >= POSREF_BEND_SINE_ONE_STEP && kind <= POSREF_BEND_SINE_HARDWARE) ||
+           kind == POSREF_BEND_PRODUCTS_NARROW;
+}
+
+enum posref_bend_kind posref_bend_recipe(const struct posref_bend *bend)
+{
+    for (int k = 0; k < bend->n_steps; k++)
+        if (bend->step[k].kind >= POSREF_BEND_DOUBLE &&
+            bend->step[k].kind <= POSREF_BEND_FLOAT32_RECURRENCE)
+            return bend->step[k].kind;
+    return POSREF_BEND_NOTHING;
+}
+
 static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec *spec,
                             enum posref_op op)
 {
@@ -96,6 +112,8 @@ static bool applies_to_alibi(enum posref_bend_kind kind, enum posref_op op)
 bool posref_bend_applies(enum posref_bend_kind kind, const struct posref_spec *spec,
                          enum posref_op op)
 {
+    if (is_of_recipes(kind))
+        return posref_bend_has_recipes(spec) && op != POSREF_OP_FREQUENCIES;
     switch (spec->scheme) {
     case POSREF_SCHEME_ROPE: return applies_to_rope(kind, spec, op);
     case POSREF_SCHEME_TIMESTEP:
@@ -186,6 +204,8 @@ void posref_bend_note(struct bend_job *job, const struct posref_bent_pair *pair)
 
 double posref_bend_rounding(const struct bend_job *job, double x)
 {
+    if (posref_bend_recipe(job->bend) != POSREF_BEND_NOTHING)
+        return 0;
     const bool narrow = job->dtype == POSREF_F16 || job->dtype == POSREF_BF16;
     const double least = job->dtype == POSREF_F16    ? 0x1p-24
                          : job->dtype == POSREF_BF16 ? 0x1p-132 : 0x1p-148;

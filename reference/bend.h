@@ -25,6 +25,14 @@ enum posref_bend_kind {
     POSREF_BEND_POSITION_ROW,    /* the number of the row */
     POSREF_BEND_POSITION_HEAD,   /* the number of the head */
     POSREF_BEND_POSITION_WHOLE,  /* p cut to a whole number */
+    /* Arithmetic recipes: nothing is wrong but the rounding. How theta_i is formed in float32;
+     * angles, cosines, sines and rotations are then formed in float32 too, in the obvious order. */
+    POSREF_BEND_DOUBLE,             /* angles in double, cosines and sines rounded to float32 */
+    POSREF_BEND_FLOAT32_POWER,      /* 1 / base^(2i/d), as Hugging Face has it */
+    POSREF_BEND_FLOAT32_NEGATIVE,   /* base^(-2i/d) */
+    POSREF_BEND_FLOAT32_EXP,        /* exp(-2i/d ln base) */
+    POSREF_BEND_FLOAT32_ROUNDED,    /* formed in double, rounded once */
+    POSREF_BEND_FLOAT32_RECURRENCE, /* angles p base^(-2/d) base^(-2/d) ..., as ggml has them */
     /* Frequencies theta_i, i < n (rope, sinusoidal). */
     POSREF_BEND_THETA_BF16,
     POSREF_BEND_THETA_F16,
@@ -43,6 +51,9 @@ enum posref_bend_kind {
     /* Arithmetic. */
     POSREF_BEND_ANGLE_F16,       /* angles rounded */
     POSREF_BEND_ANGLE_BF16,
+    POSREF_BEND_SINE_ONE_STEP,   /* of recipes: a - 2 pi round(a / 2 pi), all in float32 */
+    POSREF_BEND_SINE_FUSED,      /* of recipes: the same, product and difference rounded once */
+    POSREF_BEND_SINE_HARDWARE,   /* of recipes: turns in float32, then right to 2^-20 */
     POSREF_BEND_TABLE_F16,       /* cosines and sines rounded */
     POSREF_BEND_TABLE_BF16,
     POSREF_BEND_SINE_COSINE,     /* sine for cosine and cosine for sine */
@@ -55,6 +66,7 @@ enum posref_bend_kind {
     POSREF_BEND_SLOPE_BF16,
     POSREF_BEND_BIAS_SIGN,
     POSREF_BEND_BIAS_BF16,
+    POSREF_BEND_PRODUCTS_NARROW, /* of recipes: products and sums rounded to the output's dtype */
     /* Layout and output. */
     POSREF_BEND_LAST_PAIR,       /* the last pair is copied */
     POSREF_BEND_LAST_CHANNEL,    /* the last rotated channel is copied */
@@ -87,12 +99,12 @@ bool posref_bend_applies(enum posref_bend_kind kind, const struct posref_spec *s
                          enum posref_op op);
 
 bool posref_bend_is_position(enum posref_bend_kind kind);
+
+/* DOUBLE ... FLOAT32_RECURRENCE of the steps; NOTHING: the bend is no recipe. */
+enum posref_bend_kind posref_bend_recipe(const struct posref_bend *bend);
 /* A position of row number `row` after the steps that concern positions. */
 double posref_bend_at(const struct posref_bend *bend, double position, int64_t row);
 
-/* Outputs in golden's order, and for each element what an honest float32 implementation of the same
- * fault may be off by in the dtype; 0 where it must be exact, more than an eighth of its norm where
- * nothing can be told. */
 /* Two elements that one angle turns, the cosine's (or first channel's) first. */
 struct posref_bent_pair {
     int tensor[2];
@@ -103,6 +115,10 @@ struct posref_bent_pair {
     double position; /* after the steps */
 };
 
+/* Outputs in golden's order, and for each element what an honest float32 implementation of the same
+ * fault may be off by in the dtype; 0 where it must be exact, more than an eighth of its norm where
+ * nothing can be told. Of a recipe, `limit` is what two implementations of it may differ by before
+ * the output is rounded to the dtype: last bits of float32 sines, and a fused product or not. */
 struct posref_bent {
     struct posref_bent_pair *pair; /* [n_pairs], when wanted and the op has pairs */
     int64_t n_pairs;

@@ -12,6 +12,11 @@ struct bend_ladder {
     double *theta; /* [n] */
     double *cosine_theta; /* [n]; theta unless sines and cosines differ */
     double *k;     /* [n] error of a float32 angle, in u of float32 */
+    enum posref_bend_kind recipe; /* or NOTHING */
+    struct bend_chain {           /* [n], of FLOAT32_RECURRENCE: the angle of position p is */
+        float step, scale, divisor, share; /* p step^times / divisor (scale (1-share) + share) */
+        int times;
+    } *chain;
     double magnitude;
 };
 
@@ -36,6 +41,27 @@ POSREF_MUST_USE enum posref_status posref_bend_ladder(struct bend_ladder *out,
  * is that of an honest float32 kernel, relative to the magnitude. */
 void posref_bend_turn(double *cosine, double *sine, double *error, const struct bend_job *job,
                       const struct bend_ladder *ladder, int i, double position);
+/* Whether recipes have a form for the spec: plain ladders, and the scalings that are formed alike
+ * everywhere. */
+bool posref_bend_has_recipes(const struct posref_spec *spec);
+/* Rung i of a ladder of width d (2i/d is the exponent) as float32 arithmetic forms it. */
+struct bend_rung {
+    const struct posref_spec *spec;
+    int i;
+    double width; /* d of the exponent 2i/d */
+    double base;
+    double plain; /* without scaling */
+};
+double posref_bend_recipe_theta(const struct bend_rung *rung, double theta,
+                                enum posref_bend_kind recipe);
+void posref_bend_recipe_chain(struct bend_chain *out, const struct bend_rung *rung);
+/* As posref_bend_turn, of recipes. */
+void posref_bend_recipe_turn(double *cosine, double *sine, double *error,
+                             const struct bend_job *job, const struct bend_ladder *ladder, int i,
+                             double position);
+/* u c - v s as the recipe forms it. */
+double posref_bend_recipe_rotate(const struct bend_job *job, double u, double c, double v,
+                                 double s);
 /* Adds an output of that shape with its limits. */
 POSREF_MUST_USE enum posref_status posref_bend_output(double **value, double **limit,
                                                       double **scale, struct bend_job *job,

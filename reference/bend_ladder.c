@@ -19,17 +19,9 @@ static double kept_share(double theta, double plain, double factor)
     return plain == least ? 1 : (theta - least) / (plain - least);
 }
 
-struct rung {
-    const struct posref_spec *spec;
-    int i;
-    double width; /* d of the exponent 2i/d */
-    double base;
-    double plain; /* without scaling */
-};
-
 /* The scaling's way with a frequency that should have been r->plain; `theta` is what it makes of
  * that. */
-static double rescale(double plain, double theta, const struct rung *r)
+static double rescale(double plain, double theta, const struct bend_rung *r)
 {
     const struct posref_spec *spec = r->spec;
     if (spec->scheme != POSREF_SCHEME_ROPE || spec->scaling != POSREF_SCALING_LLAMA3)
@@ -44,7 +36,7 @@ static double rescale(double plain, double theta, const struct rung *r)
 
 /* Yarn with the ends of its range exchanged, each still rounded and clamped as its own place has
  * it. */
-static double reversed(const struct rung *r)
+static double reversed(const struct bend_rung *r)
 {
     const struct posref_spec *spec = r->spec;
     double low, high;
@@ -53,7 +45,8 @@ static double reversed(const struct rung *r)
     return r->plain * (t / spec->factor + (1 - t));
 }
 
-static double bend_theta(double theta, const struct rung *r, const struct posref_bend_step *step)
+static double bend_theta(double theta, const struct bend_rung *r,
+                         const struct posref_bend_step *step)
 {
     const struct posref_spec *spec = r->spec;
     const double share = kept_share(theta, r->plain, spec->factor);
@@ -118,8 +111,10 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
     const struct posref_spec *spec = &job->bend->spec;
     const size_t size = (size_t)(out->n = n);
     double *memory = job->arena->alloc(job->arena->ctx, 3 * size * sizeof *memory + 1);
-    if (!memory)
+    out->chain = job->arena->alloc(job->arena->ctx, size * sizeof *out->chain + 1);
+    if (!memory || !out->chain)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
+    out->recipe = posref_bend_recipe(job->bend);
     out->theta = memory;
     out->cosine_theta = memory + size;
     out->k = memory + 2 * size;
@@ -127,7 +122,7 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
     const double base = spec->scheme == POSREF_SCHEME_TIMESTEP ? spec->max_period : spec->base;
     for (int i = 0; i < n; i++) {
         struct judge_frequency f;
-        struct rung rung = {.spec = spec, .i = i, .width = width_of(spec, n), .base = base};
+        struct bend_rung rung = {.spec = spec, .i = i, .width = width_of(spec, n), .base = base};
         posref_judge_frequency_fill(&f, spec, i);
         if (spec->scheme == POSREF_SCHEME_ROPE && posref_axes_count(spec) > 1) {
             struct posref_axis_pair at;
@@ -141,6 +136,10 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
             rung.base = base * pow(spec->factor, rung.width / fmax(rung.width - 2, 1));
         rung.plain = pow(rung.base, -2.0 * rung.i / rung.width);
         out->theta[i] = f.theta;
+        if (out->recipe == POSREF_BEND_FLOAT32_RECURRENCE)
+            posref_bend_recipe_chain(&out->chain[i], &rung);
+        else if (out->recipe != POSREF_BEND_NOTHING)
+            out->theta[i] = posref_bend_recipe_theta(&rung, f.theta, out->recipe);
         for (int k = 0; k < job->bend->n_steps; k++)
             out->theta[i] = bend_theta(out->theta[i], &rung, &job->bend->step[k]);
         out->cosine_theta[i] = out->theta[i];
@@ -168,6 +167,10 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
                       const struct bend_ladder *ladder, int i, double position)
 {
     const struct posref_bend *bend = job->bend;
+    if (ladder->recipe != POSREF_BEND_NOTHING) {
+        posref_bend_recipe_turn(cosine, sine, error, job, ladder, i, position);
+        return;
+    }
     const double angle = rounded_angle(bend, position * ladder->theta[i]);
     const double other = ladder->cosine_theta[i] == ladder->theta[i]
                              ? angle : rounded_angle(bend, position * ladder->cosine_theta[i]);

@@ -136,6 +136,13 @@ static void rotate_pair(struct bend_job *job, const struct rows *r, const struct
         put(job, r, to_b, v, 0, 0);
         return;
     }
+    if (l->recipe != POSREF_BEND_NOTHING) {
+        put(job, r, to_a, posref_bend_recipe_rotate(job, u, ta->c, sign * v, ta->s), norm,
+            ta->error);
+        put(job, r, to_b, posref_bend_recipe_rotate(job, v, tb->c, -sign * u, tb->s), norm,
+            tb->error);
+        return;
+    }
     put(job, r, to_a, u * ta->c - minus * sign * v * ta->s, norm, ta->error);
     put(job, r, to_b, v * tb->c + sign * u * tb->s, norm, tb->error);
     if (last && posref_bend_has(bend, POSREF_BEND_LAST_CHANNEL))

@@ -310,12 +310,46 @@ static enum posref_status make_room_for_farthest(struct judge_case *c)
     return c->farthest ? POSREF_OK : posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
 }
 
+static void tell(const struct posref_judge_watch *watch, const struct judge_case *c)
+{
+    for (int64_t k = 0; k < c->n_units; k++) {
+        const struct judge_unit *unit = &c->unit[k];
+        double error = 0, sum = 0;
+        if (!unit->is_pair || !(unit->scale > 0) || isinf(unit->scale))
+            continue;
+        for (int which = 0; which < unit->n; which++) {
+            const double off = fabs(unit->got[which] - unit->want[which]);
+            if (posref_judge_overflows(unit->want[which], c->dtype) && isinf(unit->got[which]))
+                continue;
+            error = off <= error ? error : isnan(off) ? HUGE_VAL : off;
+            sum += copysign(1, unit->want[which]) *
+                   (unit->got[which] - nearest(unit->want[which], c->dtype));
+        }
+        watch->see(watch->ctx, unit->position, error / unit->scale,
+                   sum / (unit->n * unit->scale));
+    }
+}
+
 enum posref_status posref_judge(struct posref_judgement *out, const struct posref_spec *spec,
                                 enum posref_op op, const struct posref_tensors *inputs,
                                 const struct posref_tensors *golden,
                                 const struct posref_tensors *actual, enum posref_dtype dtype,
                                 enum posref_grade gate, const struct posref_arena *arena,
                                 struct posref_error *err)
+{
+    return posref_judge_watched(out, NULL, spec, op, inputs, golden, actual, dtype, gate, arena,
+                                err);
+}
+
+enum posref_status posref_judge_watched(struct posref_judgement *out,
+                                        const struct posref_judge_watch *watch,
+                                        const struct posref_spec *spec, enum posref_op op,
+                                        const struct posref_tensors *inputs,
+                                        const struct posref_tensors *golden,
+                                        const struct posref_tensors *actual,
+                                        enum posref_dtype dtype, enum posref_grade gate,
+                                        const struct posref_arena *arena,
+                                        struct posref_error *err)
 {
     struct judge_case c = {.spec = spec, .op = op, .dtype = dtype, .inputs = inputs,
                            .golden = golden, .actual = actual, .arena = arena, .err = err,
@@ -346,6 +380,8 @@ enum posref_status posref_judge(struct posref_judgement *out, const struct posre
     if (out->pass)
         out->breach = POSREF_BREACH_NONE;
     measure(out, &c, gate <= last ? gate : last);
+    if (watch)
+        tell(watch, &c);
     out->n_compared += n_integers;
     out->n_judged += n_integers;
     return POSREF_OK;

@@ -80,4 +80,21 @@ posref_judge_limits(struct posref_tensors out[POSREF_GRADE_FAIL], const struct p
 enum posref_grade posref_grade_best(enum posref_dtype dtype);
 enum posref_grade posref_grade_worst(enum posref_dtype dtype);
 
+/* What an observer of a judgement is told of each pair: its position, the larger |got - want| of
+ * its elements relative to its norm, and their mean signed error (positive away from zero, from the
+ * value of the dtype nearest to want), relative too. Pairs of no length are left out. */
+struct posref_judge_watch {
+    void (*see)(void *ctx, double position, double error, double signed_error);
+    void *ctx;
+};
+
+/* posref_judge, with an observer. */
+POSREF_MUST_USE enum posref_status
+posref_judge_watched(struct posref_judgement *out, const struct posref_judge_watch *watch,
+                     const struct posref_spec *spec, enum posref_op op,
+                     const struct posref_tensors *inputs, const struct posref_tensors *golden,
+                     const struct posref_tensors *actual, enum posref_dtype dtype,
+                     enum posref_grade gate, const struct posref_arena *arena,
+                     struct posref_error *err);
+
 #endif

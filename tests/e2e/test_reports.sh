@@ -103,12 +103,26 @@ judge --config pairing=swapped --report json:whole
 for k in 1 2 3; do judge --config pairing=swapped --shard $k/3 --report jsonl:s$k; done
 run merge s2 s3 s1 --report json:merged --report jsonl:lines
 same "$status" 1 'merged, does not conform'
-summary='del(.run, .plugin_ns, .workers, .printed_bytes, .failures[].ns, .worst) |
+summary='del(.run, .plugin_ns, .workers, .printed_bytes, .failures[].ns, .worst,
+        .arithmetic[]["recipes", "nearest", "valid"]) |
+    .arithmetic[].decades[].bias |= (1e9 * . | round) |
     .explanations |= (map({summary, vectors}) | sort)'
 jq -S "$summary" merged >merged.part
 jq -S "$summary" whole >whole.part
 same "$(diff merged.part whole.part | head -n 5)" '' 'merged is the whole'
 same "$(wc -l <lines)" $((n + 2)) 'lines of the merged stream'
+# The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.
+for k in 1/1 1/2 2/2; do
+    "$POSREF" test "$plugin" --suite smoke scheme=rope --dtype f32,f16 --shard $k \
+        --report "jsonl:a${k%/*}of${k#*/}" --report "json:j${k%/*}of${k#*/}"
+done
+run merge a1of2 a2of2 --report json:merged --report text:text
+arithmetic='.arithmetic[] | "\(.scheme) \(.dtype) \(.recipes | map(.recipe) | join(","))"'
+same "$(jq -r "$arithmetic" merged | paste -sd' ')" 'rope f32 double rope f16 double' \
+    'the recipe of merged shards'
+same "$(jq -s '[.[].arithmetic[0].valid[-1].to] | .[0] == .[1]' j1of1 merged)" true \
+    'shards are valid as far as the whole'
+same "$(grep -c '^rope f32: equals double' text)" 1 'the text of merged shards names it'
 refuses '1 of 3 shards are missing' merge s1 s2
 refuses 'is a shard that is there already' merge s1 s2 s3 s1
 refuses 'has no footer' merge s1 s2 <(head -n 4 s3)

@@ -115,6 +115,8 @@ static inline double faulty_get(const struct posref_plugin_tensor *t, int64_t k)
 static inline uint16_t faulty_half_bits(double x)
 {
     uint16_t sign = signbit(x) ? 0x8000 : 0;
+    if (isnan(x))
+        return 0x7E00;
     double size = fabs(faulty_f16(x));
     if (isinf(size))
         return (uint16_t)(sign | 0x7C00);

@@ -10,6 +10,7 @@ struct rope {
     int dim, pairs, half, inverse, given_pairs;
     double base, magnitude;
     double freq[MAX_PAIRS];
+    double chain; /* of a recurrence: base^(-2/r) */
 };
 
 static double step(const struct rope *r, double x)
@@ -142,13 +143,16 @@ static double exponent(const struct rope *r, int i)
 
 static void ladder(struct rope *r, int ntk)
 {
-    double base = r->base;
+    double base = r->base, value;
     const int width = 2 * r->pairs;
+    if (faulty_has(r->c, "base_multiplied", 1.001, &value))
+        base *= value;
     if (ntk)
         base *= faulty_with(r->c, "ntk_plain_factor") ? factor_of(r)
                                                       : pow(factor_of(r), width / (width - 2.0));
     for (int i = 0; i < r->pairs; i++)
         r->freq[i] = step(r, 1 / step(r, pow(base, step(r, exponent(r, i)))));
+    r->chain = step(r, pow(base, step(r, -2.0 / width)));
 }
 
 static void spoil(struct rope *r)
@@ -172,6 +176,9 @@ static int frequencies(struct rope *r)
     int linear = faulty_is(c, "scaling", "linear"), is_yarn = faulty_is(c, "scaling", "yarn");
     int is_llama3 = faulty_is(c, "scaling", "llama3");
     if (none + ntk + linear + is_yarn + is_llama3 == 0)
+        return 0;
+    /* Libraries scale the angles of a recurrence in ways of their own. */
+    if (faulty_with(c, "recurrence") && linear + is_yarn + is_llama3 > 0)
         return 0;
     if (faulty_with(c, "scaling_ignored"))
         linear = is_yarn = is_llama3 = ntk = 0;
@@ -198,17 +205,48 @@ static void put(const struct rope *r, const struct posref_plugin_tensor *t, int6
     faulty_put(t, k, faulty_with(r->c, "truncated") ? faulty_cut(t, value) : value);
 }
 
+/* Position times frequency, or times the ratio of the ladder again and again. */
+static double angle_at(const struct rope *r, double position, int i)
+{
+    double angle = step(r, position);
+    if (!faulty_with(r->c, "recurrence"))
+        return step(r, angle * r->freq[i]);
+    for (int k = 0; k < i; k++)
+        angle = step(r, angle * r->chain);
+    return angle;
+}
+
+/* Reductions that lose digits, each a way to be fast. */
+static double reduced(const struct rope *r, double angle)
+{
+    const float tau = (float)TAU, a = (float)angle, turns = rintf(a / tau);
+    if (faulty_with(r->c, "one_step_reduction"))
+        return (double)(a - tau * turns);
+    if (faulty_with(r->c, "fused_reduction"))
+        return (double)fmaf(-tau, turns, a);
+    if (!faulty_with(r->c, "fast_trigonometry"))
+        return angle;
+    const float in_turns = a * (float)(1 / TAU);
+    return (double)((in_turns - rintf(in_turns)) * tau);
+}
+
+/* As exact as a hardware sine: 21 bits behind the point. */
+static double hardware(const struct rope *r, double x)
+{
+    return faulty_with(r->c, "fast_trigonometry") ? rint(x * 0x1p21) * 0x1p-21 : x;
+}
+
 static void trig(const struct rope *r, double *cosine, double *sine, double position, int i)
 {
     const struct faulty_call *c = r->c;
-    double angle = step(r, step(r, position) * r->freq[i]);
+    double angle = reduced(r, angle_at(r, position, i));
     if (faulty_with(c, "angle_f16"))
         angle = faulty_f16(angle);
     if (faulty_with(c, "angle_bf16"))
         angle = faulty_bf16(angle);
     int other = faulty_with(c, "sine_cosine_exchanged");
-    *cosine = step(r, r->magnitude * step(r, other ? sin(angle) : cos(angle)));
-    *sine = step(r, r->magnitude * step(r, other ? cos(angle) : sin(angle)));
+    *cosine = step(r, r->magnitude * step(r, hardware(r, other ? sin(angle) : cos(angle))));
+    *sine = step(r, r->magnitude * step(r, hardware(r, other ? cos(angle) : sin(angle))));
     for (int which = 0; which < 2; which++) {
         double *value = which ? sine : cosine;
         *value = faulty_with(c, "table_bf16") ? faulty_bf16(*value) : *value;
@@ -296,6 +334,10 @@ static void rotate(const struct rope *r)
     }
     if (faulty_with(r->c, "last_rows_exchanged"))
         faulty_exchange(y, n, heads * r->dim);
+    if (faulty_with(r->c, "one_nan"))
+        faulty_put(y, rows / 2 * r->dim, NAN);
+    if (faulty_with(r->c, "one_zero"))
+        faulty_put(y, rows / 2 * r->dim, 0);
 }
 
 static int is_plain(const struct faulty_call *c)
