@@ -20,3 +20,13 @@ test-kill-matrix: all $(MUTANTS) ## a fixed tenth of the kill matrix
 	@$(RUN_TESTS) $@ $(BUILD)/results tests/mutants/test_kill_matrix.sh
 TEST_PARTS += test-kill-matrix
 .PHONY: kill-matrix test-kill-matrix
+
+# The 26 seeded faults of the experiment: docs/seeded-faults.md, and their verdicts as a test.
+seeded-faults: all $(MUTANTS) ## write docs/seeded-faults.md: how core kills 26 published faults
+	@$(TEST_ENV) tests/mutants/seeded_faults.sh >$(BUILD)/seeded-faults.md
+	@mv $(BUILD)/seeded-faults.md docs/seeded-faults.md
+
+test-seeded-faults: all $(MUTANTS) ## each of 26 published faults is killed, or a known recipe
+	@$(RUN_TESTS) $@ $(BUILD)/results tests/mutants/test_seeded_faults.sh
+TEST_PARTS += test-seeded-faults
+.PHONY: seeded-faults test-seeded-faults
