@@ -64,51 +64,115 @@ static const char *nested_key(const json_t *root)
     return NULL;
 }
 
-static enum posref_status resolve_text(struct resolve *r, struct resolve_scope *scope)
+/* The objects from the root to the language model. */
+struct chain {
+    struct resolve_scope *scope[8];
+    const char *family[8]; /* of each, or that of the object around it */
+    int n;
+};
+
+static enum posref_status find_text(struct resolve *r, struct resolve_scope *scope,
+                                    struct chain *out)
 {
-    const char *outer = family_of(r, scope), *family = outer;
-    if (!family)
-        return POSREF_BAD_INPUT;
-    for (const char *key; (key = nested_key(scope->at));) {
+    const char *family = "";
+    for (out->n = 0; scope;) {
+        const char *own = family_of(r, scope);
+        if (!own)
+            return POSREF_BAD_INPUT;
+        family = *own ? own : family;
+        out->scope[out->n] = scope;
+        out->family[out->n++] = family;
+        const char *key = nested_key(scope->at);
+        if (!key || out->n == sizeof out->scope / sizeof *out->scope)
+            return POSREF_OK;
         scope = resolve_enter(r, scope, key, json_object_get(scope->at, key));
-        if (!scope)
-            return POSREF_BAD_INPUT;
-        family = family_of(r, scope);
-        if (!family)
-            return POSREF_BAD_INPUT;
-        if (!*family)
-            family = outer;
     }
+    return POSREF_BAD_INPUT;
+}
+
+static enum posref_status resolve_text(struct resolve *r, struct resolve_scope *scope,
+                                       const char *family, const char *outer)
+{
+    bool alibi = false, given = false, found = false;
     r->family = family;
-    bool alibi = false, given = false;
     enum posref_status status = resolve_bool(r, scope, "alibi", &alibi, &given); /* Falcon-RW */
     if (status != POSREF_OK)
         return status;
     if (given && alibi)
         return resolve_falcon_alibi(r, scope, family);
+    if (!resolve_family_find(family)) {
+        status = resolve_tower(r, scope, family, outer, "text", "", &found);
+        if (status != POSREF_OK || found)
+            return status;
+    }
     return resolve_model(r, scope, family, "");
+}
+
+/* Towers beside the language model, in any of the objects around it. */
+static enum posref_status resolve_towers(struct resolve *r, struct resolve_scope *scope,
+                                         const char *outer)
+{
+    static const struct { const char *key, *kind; } towers[] = {
+        {"vision_config", "vision"}, {"visual", "vision"}, {"vision_encoder", "vision"},
+        {"encoder", "encoder"}, {"audio_config", "audio"}, {"audio_encoder", "audio"},
+    };
+    enum posref_status status = POSREF_OK;
+    for (size_t i = 0; i < sizeof towers / sizeof *towers && status == POSREF_OK; i++) {
+        const json_t *tower = json_object_get(scope->at, towers[i].key);
+        const char *name = "";
+        if (!json_is_object(tower))
+            continue;
+        struct resolve_scope *inner = resolve_enter(r, scope, towers[i].key, tower);
+        if (!inner)
+            return POSREF_BAD_INPUT;
+        status = resolve_string(r, inner, "model_type", &name);
+        if (status == POSREF_OK)
+            status = resolve_beside(r, inner, name, outer, towers[i].kind);
+    }
+    return status;
 }
 
 static enum posref_status resolve_root(struct resolve *r, json_t *root)
 {
-    static const char *const towers[] = {"vision_config", "visual", "vision_encoder"};
+    struct chain chain = {.n = 0};
     struct resolve_scope *scope = resolve_enter(r, NULL, "", root);
-    enum posref_status status = scope ? resolve_text(r, scope) : POSREF_NO_MEMORY;
-    for (size_t i = 0; i < sizeof towers / sizeof *towers && status == POSREF_OK; i++) {
-        const json_t *tower = json_object_get(root, towers[i]);
-        const char *family = "";
-        if (!json_is_object(tower))
-            continue;
-        struct resolve_scope *vision = resolve_enter(r, scope, towers[i], tower);
-        if (!vision)
-            return POSREF_BAD_INPUT;
-        status = resolve_string(r, vision, "model_type", &family);
-        if (status == POSREF_OK)
-            status = resolve_vision(r, vision, family);
+    enum posref_status status = scope ? find_text(r, scope, &chain) : POSREF_NO_MEMORY;
+    if (status == POSREF_OK) {
+        const int last = chain.n - 1;
+        status = resolve_text(r, chain.scope[last], chain.family[last], chain.family[0]);
     }
+    for (int i = 0; i < chain.n && status == POSREF_OK; i++)
+        status = resolve_towers(r, chain.scope[i], chain.family[i]);
     if (status == POSREF_OK)
         say_ignored(r);
     return status;
+}
+
+/* Python writes Infinity, which is no JSON, where a limit is meant (Mamba 2's time_step_limit): it
+ * becomes a number that no size or factor may be, of as many characters. NULL: no memory. */
+static const char *mend_infinity(struct resolve *r, const char *data, size_t size_bytes)
+{
+    static const char word[] = "Infinity", number[] = "1e308   ";
+    const size_t length = sizeof word - 1;
+    bool quoted = false;
+    char *copy = NULL;
+    for (size_t i = 0; i + length <= size_bytes; i++) {
+        if (data[i] == '"')
+            quoted = !quoted;
+        else if (quoted && data[i] == '\\')
+            i++;
+        else if (!quoted && memcmp(data + i, word, length) == 0) {
+            if (!copy) {
+                copy = r->arena->alloc(r->arena->ctx, size_bytes);
+                if (!copy)
+                    return NULL;
+                memcpy(copy, data, size_bytes);
+                resolve_say(r, NULL, "legacy", "", "Infinity is no JSON; it is read as 1e308");
+            }
+            memcpy(copy + i, number, length);
+        }
+    }
+    return copy ? copy : data;
 }
 
 static enum posref_status resolve_config(struct posref_buffer *out, struct resolve *r,
@@ -118,6 +182,9 @@ static enum posref_status resolve_config(struct posref_buffer *out, struct resol
     if (size_bytes > POSREF_RESOLVE_MAX_BYTES)
         return posref_fail(r->err, POSREF_BAD_INPUT, "", "a config of %zu bytes; %zu are the most",
                            size_bytes, POSREF_RESOLVE_MAX_BYTES);
+    data = mend_infinity(r, data, size_bytes);
+    if (!data)
+        return posref_fail(r->err, POSREF_NO_MEMORY, "", "no memory");
     json_t *root = json_loadb(data, size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
                               &why);
     if (!root)

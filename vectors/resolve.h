@@ -45,6 +45,8 @@ struct resolve_layer {
     int n_layers;        /* how many, or -1 where the config does not say */
     bool has_spec;       /* false: no positions, or none that posref can say; see notes */
     struct posref_spec spec;
+    bool refused;           /* by resolve_put: `why` says what */
+    struct posref_error why;
     struct resolve_regime regime[4];
     int n_regimes;
     struct resolve_note *note; /* POSREF_RESOLVE_MAX_NOTES of them */
@@ -97,23 +99,40 @@ POSREF_MUST_USE enum posref_status resolve_number_of(struct resolve *r,
                                                      const char *const *keys, double low,
                                                      double high, double *out, bool *given);
 
+/* A size of an image, a patch or a window, in [1, 65536]: a number, or a list of height and width.
+ * Where the key is missing, out keeps the class' own size, and a note says so. */
+POSREF_MUST_USE enum posref_status resolve_size(struct resolve *r, struct resolve_scope *scope,
+                                                const char *key, int out[2]);
+
 /* Adds a note to the layer, or to the config where layer is NULL. */
 struct resolve_note *resolve_say(struct resolve *r, struct resolve_layer *layer, const char *kind,
                                  const char *key, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* ---- the layers' specs (resolve_layer.c) ---- */
+
+/* NULL: too many, or no memory (err is filled). */
 struct resolve_layer *resolve_add_layer(struct resolve *r, const char *applies_to, int n_layers);
 
-/* Sets a spec field by its name. False where this build does not know the field or the choice;
- * what is wrong with a value comes out when the spec is completed. */
+/* Sets a spec field by its name. False where the field or the choice is not known; what is wrong
+ * with a value comes out when the spec is completed. */
 bool resolve_set(struct posref_spec *spec, const char *field, const char *value);
 bool resolve_set_number(struct posref_spec *spec, const char *field, double value);
 /* A list of numbers; false too where it is no list of numbers. */
 bool resolve_set_list(struct posref_spec *spec, const char *field, const json_t *list);
 
+/* The same for a layer whose sizes the config may leave out or overdo: what posref refuses is kept
+ * for resolve_finish, which completes the spec, or leaves the layer without one and says why. */
+void resolve_put(struct resolve_layer *layer, const char *field, const char *value);
+void resolve_put_number(struct resolve_layer *layer, const char *field, double value);
+void resolve_put_pair(struct resolve_layer *layer, const char *field, int a, int b);
+void resolve_finish(struct resolve *r, struct resolve_layer *layer);
+
 /* ---- families ---- */
 
 enum resolve_kind { RESOLVE_ROPE, RESOLVE_LEARNED, RESOLVE_ALIBI, RESOLVE_T5, RESOLVE_SINUSOIDAL,
-                    RESOLVE_STATE_SPACE, RESOLVE_DEBERTA };
+                    RESOLVE_STATE_SPACE, RESOLVE_DEBERTA, RESOLVE_SWIN, RESOLVE_BEIT, RESOLVE_XL,
+                    RESOLVE_CONFORMER, RESOLVE_UNSAID };
 
 struct resolve_family {
     const char *name;      /* Hugging Face's model_type */
@@ -134,9 +153,15 @@ enum {
     RESOLVE_GGML_NORMAL = 64,   /* llama.cpp pairs neighbours and permutes the rows */
     RESOLVE_TRAILING = 128,     /* the rotated channels come last */
     RESOLVE_INVERSE = 256,      /* rotates by the negative angle */
-    RESOLVE_ROW_OFFSET_2 = 512  /* the learned table's first two rows are not positions */
+    RESOLVE_ROW_OFFSET_2 = 512,  /* the table's first two rows are not positions */
+    RESOLVE_ROW_AFTER_PAD = 1024, /* position 0 is the row behind the padding's */
+    RESOLVE_SCALED_INPUT = 2048, /* scale_embedding is true where the config does not say it */
+    RESOLVE_EXPONENT_D = 4096,   /* sinusoids: base^(-2i/dim) */
+    RESOLVE_HF_ONLY = 8192       /* what other runtimes do with the family was not read */
 };
 
+/* The width of a head that the family's class takes where the config names none; 0: by division. */
+int resolve_family_head_dim(const char *name);
 /* NULL: unknown. */
 const struct resolve_family *resolve_family_find(const char *name);
 
@@ -153,6 +178,9 @@ struct resolve_rope {
     bool has_max, has_beta_fast, has_beta_slow, has_mscale, has_mscale_all_dim;
     bool has_attention_factor, has_attn_factor, has_low, has_high, has_short_mscale;
     bool has_long_mscale, has_truncate, truncate, mrope_interleaved;
+    double query_beta;
+    bool has_query_beta, logn;    /* temperatures of the query */
+    const char *pairing;
     const json_t *short_factor, *long_factor, *mrope_section;
     struct resolve_scope *inside; /* the dictionary, or NULL */
     bool layered;                 /* one of several, a layer type each */
@@ -169,8 +197,23 @@ struct resolve_model {
 
 POSREF_MUST_USE enum posref_status resolve_model(struct resolve *r, struct resolve_scope *scope,
                                                  const char *family, const char *prefix);
-/* Families that do not rotate: ALiBi, T5, learned, sinusoidal, state-space. */
+/* Families that do not rotate. */
 POSREF_MUST_USE enum posref_status resolve_other(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_learned(struct resolve *r, struct resolve_model *m,
+                                                   const char *position_embedding_type);
+POSREF_MUST_USE enum posref_status resolve_sinusoidal(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_deberta(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_xl(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_conformer(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_swin(struct resolve *r, struct resolve_model *m);
+POSREF_MUST_USE enum posref_status resolve_beit(struct resolve *r, struct resolve_model *m);
+/* A layer of the model, its name behind the model's prefix; as resolve_add_layer. */
+struct resolve_layer *resolve_add(struct resolve *r, const struct resolve_model *m,
+                                  const char *applies_to, int n_layers);
+/* Layers that know no positions, with the reason. */
+POSREF_MUST_USE enum posref_status resolve_none(struct resolve *r, const struct resolve_model *m,
+                                                const char *applies_to, int n_layers,
+                                                const char *key, const char *why);
 /* Falcon's `alibi: true`, which any family's config may carry. */
 POSREF_MUST_USE enum posref_status resolve_falcon_alibi(struct resolve *r,
                                                         struct resolve_scope *scope,
@@ -183,13 +226,29 @@ POSREF_MUST_USE enum posref_status resolve_rope_read(struct resolve *r, struct r
 POSREF_MUST_USE enum posref_status resolve_rope_spec(struct resolve *r, struct resolve_model *m,
                                                      struct resolve_layer *layer,
                                                      const struct resolve_rope *rope);
+/* Keys of single families (resolve_own.c): read into `rope`, set in the spec and its regimes, and
+ * the layers that do not rotate. */
+POSREF_MUST_USE enum posref_status resolve_own_read(struct resolve *r, struct resolve_model *m,
+                                                    struct resolve_rope *rope);
+void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
+                      struct resolve_layer *layer, const struct resolve_rope *rope);
+POSREF_MUST_USE enum posref_status resolve_own_nope(struct resolve *r, struct resolve_model *m,
+                                                    int n_layers);
 /* Notes where vLLM, llama.cpp or MLX compute another thing than the layer's spec. */
 POSREF_MUST_USE enum posref_status resolve_runtimes(struct resolve *r,
                                                     const struct resolve_model *m,
                                                     struct resolve_layer *layer,
                                                     const struct resolve_rope *rope);
-POSREF_MUST_USE enum posref_status resolve_vision(struct resolve *r, struct resolve_scope *scope,
-                                                  const char *family);
+/* A tower by its model_type, or, where it has none, by that of the whole model: NAME, NAME_KIND or
+ * NAME_KIND_model. *found is false, and nothing read, where none is known. */
+POSREF_MUST_USE enum posref_status resolve_tower(struct resolve *r, struct resolve_scope *scope,
+                                                 const char *name, const char *outer,
+                                                 const char *kind, const char *prefix,
+                                                 bool *found);
+/* What stands beside the language model: a tower, or another family that does not rotate. */
+POSREF_MUST_USE enum posref_status resolve_beside(struct resolve *r, struct resolve_scope *scope,
+                                                  const char *name, const char *outer,
+                                                  const char *kind);
 POSREF_MUST_USE enum posref_status resolve_gguf(struct resolve *r, const void *data,
                                                 size_t size_bytes);
 /* inv_freq and attention_factor of a spec; n < 0 where its scheme has none. */

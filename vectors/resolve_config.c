@@ -174,6 +174,32 @@ enum posref_status resolve_whole_of(struct resolve *r, struct resolve_scope *sco
     return POSREF_OK;
 }
 
+enum posref_status resolve_size(struct resolve *r, struct resolve_scope *scope, const char *key,
+                                int out[2])
+{
+    const json_t *value = resolve_get(scope, key);
+    bool list = json_is_array(value);
+    if (!value) {
+        resolve_say(r, NULL, "default", key, "%s%s is missing; %d is what Hugging Face's class "
+                    "takes", scope->path, key, out[0]);
+        return POSREF_OK;
+    }
+    if (list ? json_array_size(value) != 2 : !json_is_number(value))
+        return bad(r, scope, key, value, "a number or a list of two");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *item = list ? json_array_get(value, i) : value;
+        double size = json_number_value(item);
+        if (!json_is_number(item) || size != floor(size))
+            return bad(r, scope, key, item, "a whole number");
+        enum posref_status status = check(r, scope, key, size, 1, 65536);
+        if (status != POSREF_OK)
+            return status;
+    }
+    for (size_t i = 0; i < 2; i++)
+        out[i] = (int)json_number_value(list ? json_array_get(value, i) : value);
+    return POSREF_OK;
+}
+
 struct resolve_note *resolve_say(struct resolve *r, struct resolve_layer *layer, const char *kind,
                                  const char *key, const char *format, ...)
 {
@@ -190,58 +216,4 @@ struct resolve_note *resolve_say(struct resolve *r, struct resolve_layer *layer,
     resolve_ascii(note->key);
     resolve_ascii(note->text);
     return note;
-}
-
-struct resolve_layer *resolve_add_layer(struct resolve *r, const char *applies_to, int n_layers)
-{
-    enum posref_status status;
-    struct resolve_layer *layer = &r->layer[r->n_layers];
-    if (r->n_layers == POSREF_RESOLVE_MAX_LAYERS) {
-        status = posref_fail(r->err, POSREF_BAD_INPUT, "layer_types",
-                             "more than %d kinds of layers", POSREF_RESOLVE_MAX_LAYERS);
-        (void)status;
-        return NULL;
-    }
-    *layer = (struct resolve_layer){.n_layers = n_layers};
-    layer->note = r->arena->alloc(r->arena->ctx, POSREF_RESOLVE_MAX_NOTES * sizeof *layer->note);
-    if (!layer->note) {
-        status = posref_fail(r->err, POSREF_NO_MEMORY, "", "no memory");
-        (void)status;
-        return NULL;
-    }
-    snprintf(layer->applies_to, sizeof layer->applies_to, "%s", applies_to);
-    resolve_ascii(layer->applies_to);
-    posref_spec_init(&layer->spec);
-    r->n_layers++;
-    return layer;
-}
-
-bool resolve_set(struct posref_spec *spec, const char *field, const char *value)
-{
-    struct posref_error err;
-    return posref_spec_set(spec, field, value, &err) == POSREF_OK;
-}
-
-bool resolve_set_number(struct posref_spec *spec, const char *field, double value)
-{
-    char text[POSREF_NUMBER_SIZE];
-    posref_number_format(text, value);
-    return resolve_set(spec, field, text);
-}
-
-bool resolve_set_list(struct posref_spec *spec, const char *field, const json_t *list)
-{
-    struct posref_buffer text;
-    bool ok = json_is_array(list) && json_array_size(list) > 0;
-    posref_buffer_init(&text, POSREF_MAX_FIELD_TEXT);
-    for (size_t i = 0; ok && i < json_array_size(list); i++) {
-        const json_t *value = json_array_get(list, i);
-        ok = json_is_number(value);
-        posref_buffer_text(&text, i ? "," : "");
-        posref_buffer_number(&text, json_number_value(value));
-    }
-    posref_buffer_add(&text, "", 1);
-    ok = ok && !text.failed && resolve_set(spec, field, text.data);
-    posref_buffer_clear(&text);
-    return ok;
 }

@@ -7,7 +7,11 @@
 
 #define ROPE(name, pairing, theta, partial, traits)                                              \
     {name, RESOLVE_ROPE, pairing, theta, partial, traits}
+#define MORE(name, pairing, theta, partial) ROPE(name, pairing, theta, partial, RESOLVE_HF_ONLY)
 #define OTHER(name, kind) {name, kind, "", 0, 1, 0}
+#define LEARNED(name, traits) {name, RESOLVE_LEARNED, "", 0, 1, traits}
+#define SINES(name, traits) {name, RESOLVE_SINUSOIDAL, "", 0, 1, traits}
+#define AFTER_PAD RESOLVE_ROW_AFTER_PAD
 #define HALF "half"
 #define NEIGHBOURS "interleaved"
 #define NORMAL RESOLVE_GGML_NORMAL
@@ -69,31 +73,74 @@ static const struct resolve_family families[] = {
     ROPE("dots1", HALF, 10000, 1, 0), ROPE("telechat3", HALF, 0, 1, 0),
     ROPE("laguna", HALF, 0, 1, 0), ROPE("minicpm", HALF, 10000, 1, NORMAL),
     ROPE("minicpm3", HALF, 0, 1, RESOLVE_MLA), ROPE("voxtral", HALF, 0, 1, NORMAL),
-    ROPE("pixtral", HALF, 10000, 1, 0),
+    MORE("arcee", HALF, 10000, 1), MORE("bitnet", HALF, 500000, 1), MORE("olmoe", HALF, 10000, 1),
+    MORE("flex_olmo", HALF, 500000, 1), MORE("exaone", HALF, 0, 1), MORE("internlm3", HALF, 0, 1),
+    MORE("mllama_text_model", HALF, 500000, 1), MORE("chameleon", HALF, 10000, 1),
+    {"gemma3n_text", RESOLVE_ROPE, HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN | RESOLVE_HF_ONLY},
+    MORE("vaultgemma", HALF, 10000, 1), MORE("recurrent_gemma", HALF, 10000, 0.5),
+    MORE("granitemoehybrid", HALF, 10000, 1), MORE("granitemoeshared", HALF, 10000, 1),
+    MORE("bamba", HALF, 10000, 0.5), MORE("zamba2", HALF, 10000, 1), MORE("jetmoe", HALF, 10000, 1),
+    MORE("diffllama", HALF, 10000, 1), MORE("gpt_neox_japanese", HALF, 10000, 1),
+    MORE("roformer", NEIGHBOURS, 10000, 1), MORE("phi4_multimodal", HALF, 10000, 1),
+    MORE("qwen2_5_omni_text", HALF, 1000000, 1), MORE("qwen3_omni_moe_text", HALF, 1000000, 1),
+    MORE("glm4v_moe_text", HALF, 10000, 0.5), MORE("ernie4_5_vl_moe_text", NEIGHBOURS, 500000, 1),
+    {"longcat_flash", RESOLVE_ROPE, NEIGHBOURS, 0, 1, RESOLVE_MLA | RESOLVE_HF_ONLY},
+    {"glm4_moe_lite", RESOLVE_ROPE, NEIGHBOURS, 0, 1, RESOLVE_MLA | RESOLVE_HF_ONLY},
+    MORE("RefinedWeb", HALF, 10000, 1), MORE("RefinedWebModel", HALF, 10000, 1),
+    MORE("openelm", HALF, 10000, 1), MORE("xverse", HALF, 10000, 1), MORE("aquila", HALF, 10000, 1),
+    MORE("mixformer-sequential", HALF, 10000, 1), MORE("stablelm_epoch", HALF, 10000, 0.25),
+    MORE("nemotron-nas", HALF, 0, 1),
     OTHER("bloom", RESOLVE_ALIBI), OTHER("mpt", RESOLVE_ALIBI), OTHER("refact", RESOLVE_ALIBI),
+    OTHER("jais", RESOLVE_ALIBI),
     OTHER("t5", RESOLVE_T5), OTHER("mt5", RESOLVE_T5), OTHER("umt5", RESOLVE_T5),
     OTHER("longt5", RESOLVE_T5), OTHER("switch_transformers", RESOLVE_T5),
     OTHER("gpt2", RESOLVE_LEARNED), OTHER("gpt_bigcode", RESOLVE_LEARNED),
-    OTHER("gpt_neo", RESOLVE_LEARNED), OTHER("bert", RESOLVE_LEARNED),
-    OTHER("electra", RESOLVE_LEARNED), OTHER("albert", RESOLVE_LEARNED),
-    OTHER("distilbert", RESOLVE_LEARNED), OTHER("vit", RESOLVE_LEARNED),
-    OTHER("deit", RESOLVE_LEARNED), OTHER("clip_text_model", RESOLVE_LEARNED),
-    OTHER("clip_vision_model", RESOLVE_LEARNED), OTHER("siglip_vision_model", RESOLVE_LEARNED),
-    {"roberta", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    {"xlm-roberta", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    {"camembert", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    {"opt", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    {"bart", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    {"mbart", RESOLVE_LEARNED, "", 0, 1, RESOLVE_ROW_OFFSET_2},
-    OTHER("whisper", RESOLVE_SINUSOIDAL), OTHER("marian", RESOLVE_SINUSOIDAL),
-    OTHER("m2m_100", RESOLVE_SINUSOIDAL), OTHER("xglm", RESOLVE_SINUSOIDAL),
+    OTHER("gpt_neo", RESOLVE_LEARNED), OTHER("openai-gpt", RESOLVE_LEARNED),
+    OTHER("bert", RESOLVE_LEARNED), OTHER("electra", RESOLVE_LEARNED),
+    OTHER("albert", RESOLVE_LEARNED), OTHER("distilbert", RESOLVE_LEARNED),
+    OTHER("mobilebert", RESOLVE_LEARNED), OTHER("megatron-bert", RESOLVE_LEARNED),
+    OTHER("convbert", RESOLVE_LEARNED), OTHER("layoutlm", RESOLVE_LEARNED),
+    OTHER("big_bird", RESOLVE_LEARNED), OTHER("blenderbot", RESOLVE_LEARNED),
+    LEARNED("roberta", AFTER_PAD), LEARNED("xlm-roberta", AFTER_PAD),
+    LEARNED("xlm-roberta-xl", AFTER_PAD), LEARNED("camembert", AFTER_PAD),
+    LEARNED("longformer", AFTER_PAD), LEARNED("mpnet", AFTER_PAD),
+    LEARNED("esm", AFTER_PAD), LEARNED("data2vec-text", AFTER_PAD), LEARNED("luke", AFTER_PAD),
+    LEARNED("opt", RESOLVE_ROW_OFFSET_2), LEARNED("bart", RESOLVE_ROW_OFFSET_2),
+    LEARNED("mbart", RESOLVE_ROW_OFFSET_2), LEARNED("plbart", RESOLVE_ROW_OFFSET_2),
+    LEARNED("biogpt", RESOLVE_ROW_OFFSET_2 | RESOLVE_SCALED_INPUT),
+    SINES("whisper", 0), SINES("marian", RESOLVE_EXPONENT_D),
+    SINES("pegasus", RESOLVE_EXPONENT_D), SINES("ctrl", RESOLVE_EXPONENT_D),
+    SINES("musicgen_decoder", 0), SINES("m2m_100", AFTER_PAD | RESOLVE_SCALED_INPUT),
+    SINES("fsmt", AFTER_PAD | RESOLVE_SCALED_INPUT),
+    SINES("speech_to_text", AFTER_PAD | RESOLVE_SCALED_INPUT),
+    SINES("xglm", RESOLVE_ROW_OFFSET_2 | RESOLVE_SCALED_INPUT),
     OTHER("deberta", RESOLVE_DEBERTA), OTHER("deberta-v2", RESOLVE_DEBERTA),
+    OTHER("swin", RESOLVE_SWIN), OTHER("donut-swin", RESOLVE_SWIN), OTHER("swinv2", RESOLVE_SWIN),
+    OTHER("beit", RESOLVE_BEIT), OTHER("data2vec-vision", RESOLVE_BEIT),
+    OTHER("xlnet", RESOLVE_XL), OTHER("transfo-xl", RESOLVE_XL),
+    OTHER("wav2vec2-conformer", RESOLVE_CONFORMER), OTHER("wav2vec2-bert", RESOLVE_UNSAID),
+    OTHER("wav2vec2", RESOLVE_UNSAID), OTHER("hubert", RESOLVE_UNSAID),
+    OTHER("wavlm", RESOLVE_UNSAID), OTHER("reformer", RESOLVE_UNSAID),
+    OTHER("funnel", RESOLVE_UNSAID),
     OTHER("mamba", RESOLVE_STATE_SPACE), OTHER("mamba2", RESOLVE_STATE_SPACE),
     OTHER("falcon_mamba", RESOLVE_STATE_SPACE), OTHER("rwkv", RESOLVE_STATE_SPACE),
     OTHER("rwkv5", RESOLVE_STATE_SPACE), OTHER("rwkv6", RESOLVE_STATE_SPACE),
     OTHER("rwkv7", RESOLVE_STATE_SPACE), OTHER("xlstm", RESOLVE_STATE_SPACE),
-    OTHER("jamba", RESOLVE_STATE_SPACE),
+    OTHER("jamba", RESOLVE_STATE_SPACE), OTHER("nemotron_h", RESOLVE_STATE_SPACE),
 };
+
+int resolve_family_head_dim(const char *name)
+{
+    static const struct { const char *name; int head_dim; } own[] = {
+        {"gemma", 256}, {"gemma2", 256}, {"gemma3_text", 256}, {"gemma4_text", 256},
+        {"qwen3", 128}, {"qwen3_vl_text", 128}, {"qwen3_next", 256}, {"gpt_oss", 64},
+        {"llama4_text", 128}, {"glm", 128}, {"glm4", 128}, {"helium", 128}, {"seed_oss", 128},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i].name, name) == 0)
+            return own[i].head_dim;
+    return 0;
+}
 
 const struct resolve_family *resolve_family_find(const char *name)
 {

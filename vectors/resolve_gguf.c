@@ -184,11 +184,9 @@ static enum posref_status apply_divisors(struct header *h, double context)
               resolve_set_number(spec, "seq_len", length);
     if (one)
         ok = ok && resolve_set(spec, "attention_factor", "1");
-    if (!ok) {
-        h->layer->has_spec = false;
-        resolve_say(h->r, h->layer, "missing", one ? one->name : brief->name,
-                    "this build of posref has no lists of divisors");
-    }
+    if (!ok)
+        return posref_fail(h->r->err, POSREF_BAD_INPUT, one ? one->name : brief->name,
+                           "holds what no divisor can be");
     resolve_say(h->r, h->layer, "info", one ? one->name : brief->name, one
                 ? "divides every pair's angle by its own number"
                 : "divides every pair's angle by its own number; the long list serves contexts of "

@@ -45,6 +45,12 @@ static enum posref_status read_head_dim(struct resolve *r, struct resolve_model 
     }
     if (m->family->kind != RESOLVE_ROPE)
         return POSREF_OK;
+    m->head_dim = resolve_family_head_dim(m->family->name);
+    if (m->head_dim) {
+        resolve_say(r, NULL, "default", "head_dim", "missing; %d is what Hugging Face's class for "
+                    "the family takes", m->head_dim);
+        return POSREF_OK;
+    }
     if (!has_hidden || !has_heads)
         return posref_fail(r->err, POSREF_BAD_INPUT, has_hidden ? "num_attention_heads"
                            : "hidden_size", "is missing, and so is head_dim");
@@ -114,10 +120,8 @@ static enum posref_status add_rope(struct resolve *r, struct resolve_model *m,
                                    const char *applies_to, int n, struct resolve_scope *inside,
                                    double base, bool layered)
 {
-    char name[64];
     struct resolve_rope rope = {.layered = layered, .theta = base, .has_theta = base > 0};
-    snprintf(name, sizeof name, "%s%s", m->prefix, applies_to);
-    struct resolve_layer *layer = resolve_add_layer(r, name, n);
+    struct resolve_layer *layer = resolve_add(r, m, applies_to, n);
     if (!layer)
         return POSREF_BAD_INPUT;
     enum posref_status status = resolve_rope_read(r, m, layer, inside, &rope);
@@ -130,20 +134,6 @@ static enum posref_status add_rope(struct resolve *r, struct resolve_model *m,
     if (status == POSREF_OK)
         status = resolve_runtimes(r, m, layer, &rope);
     return status;
-}
-
-static enum posref_status add_plain(struct resolve *r, struct resolve_model *m,
-                                    const char *applies_to, int n, const char *why)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", m->prefix, applies_to);
-    struct resolve_layer *layer = resolve_add_layer(r, name, n);
-    if (!layer)
-        return POSREF_BAD_INPUT;
-    resolve_say(r, layer, "info", "", "%s", why);
-    if (resolve_set(&layer->spec, "scheme", "none"))
-        layer->has_spec = posref_spec_complete(&layer->spec, NULL) == POSREF_OK;
-    return POSREF_OK;
 }
 
 /* Layers that do not rotate: from no_rope_layers (1 rotates), or every so many. */
@@ -165,6 +155,8 @@ static enum posref_status count_unrotated(struct resolve *r, struct resolve_mode
         *out = n;
         return POSREF_OK;
     }
+    const json_t *cross = resolve_get(m->scope, "cross_attention_layers"); /* Llama 3.2 vision */
+    *out = (int)json_array_size(cross);
     if (!given && !(m->family->traits & RESOLVE_EVERY_4TH_NOPE))
         return POSREF_OK;
     if (!given) {
@@ -219,13 +211,16 @@ static enum posref_status add_local(struct resolve *r, struct resolve_model *m,
     enum posref_status status = resolve_number_of(r, m->scope, names, 1.0000001, 1e12, &base,
                                                   &given);
     bool plain = m->family->traits & RESOLVE_LOCAL_PLAIN;
-    bool nope = m->family->traits & RESOLVE_FULL_IS_NOPE;
+    /* Without a window every layer rotates, a full one too. */
+    bool nope = m->family->traits & RESOLVE_FULL_IS_NOPE &&
+                !json_is_null(json_object_get(m->scope->at, "sliding_window"));
     *done = status != POSREF_OK || given || (plain && inside) || (nope && sliding != 0);
     if (status != POSREF_OK || !*done)
         return status;
     int full = types ? count_type(types, "full_attention") : -1;
     if (nope)
-        status = add_plain(r, m, "full_attention", full, "layers of full attention do not rotate");
+        status = resolve_none(r, m, "full_attention", full, "",
+                              "layers of full attention do not rotate");
     else
         status = add_rope(r, m, "full_attention", full, inside, 0, false);
     if (status != POSREF_OK)
@@ -266,31 +261,86 @@ enum posref_status resolve_rope_layers(struct resolve *r, struct resolve_model *
         rotated -= linear + (unrotated > 0 ? unrotated : 0);
     status = add_rope(r, m, unrotated || linear ? "rotated" : "all", rotated, inside, 0, false);
     if (status == POSREF_OK && unrotated)
-        status = add_plain(r, m, "nope", unrotated, "these layers do not rotate");
+        status = resolve_own_nope(r, m, unrotated);
     if (status == POSREF_OK && linear)
-        status = add_plain(r, m, "linear_attention", linear, "these layers know no positions");
+        status = resolve_none(r, m, "linear_attention", linear, "", "these layers know no "
+                              "positions");
     return status;
+}
+
+/* GPT-J's and CodeGen's classes rotate 64 channels where the key is missing; null means all. */
+static enum posref_status read_rotary_dim(struct resolve *r, struct resolve_model *m)
+{
+    static const char *const rotary[] = {"rotary_dim", "rotary_ndims", NULL};
+    const char *name = m->family->name;
+    enum posref_status status = resolve_whole_of(r, m->scope, rotary, 1, POSREF_MAX_DIM,
+                                                 &m->rotary_dim, &m->has_rotary_dim);
+    if (status != POSREF_OK || m->has_rotary_dim || json_object_get(m->scope->at, rotary[0]) ||
+        (strcmp(name, "gptj") != 0 && strcmp(name, "codegen") != 0))
+        return status;
+    m->rotary_dim = 64;
+    m->has_rotary_dim = true;
+    resolve_say(r, NULL, "default", rotary[0], "missing; 64 is what Hugging Face's class for the "
+                "family takes");
+    return POSREF_OK;
+}
+
+/* position_embedding_type may say that a family rotates which else adds a table (ESM, Jina), or
+ * that one of rotation does not (Granite). Baichuan's larger models have ALiBi and no such key. */
+static const struct resolve_family *choose(struct resolve *r, const struct resolve_scope *scope,
+                                           const struct resolve_family *known)
+{
+    static const struct resolve_family alibi = {"", RESOLVE_ALIBI, "", 0, 1, 0};
+    static const struct resolve_family rotary = {"", RESOLVE_ROPE, "half", 10000, 1,
+                                                 RESOLVE_HF_ONLY};
+    const char *type = json_string_value(json_object_get(scope->at, "position_embedding_type"));
+    double width = json_number_value(json_object_get(scope->at, "hidden_size"));
+    if (strcmp(known->name, "baichuan") == 0 && width > 4096) {
+        resolve_say(r, NULL, "info", "hidden_size", "more than 4096: Baichuan 13B, whose class has "
+                    "ALiBi");
+        return &alibi;
+    }
+    if (!type || (known->kind != RESOLVE_ROPE && known->kind != RESOLVE_LEARNED))
+        return known;
+    if (known->kind == RESOLVE_LEARNED && strcmp(type, "rotary") == 0)
+        return &rotary;
+    return known->kind == RESOLVE_ROPE && strcmp(type, "alibi") == 0 ? &alibi : known;
+}
+
+static enum posref_status resolve_rotary(struct resolve *r, struct resolve_model *m)
+{
+    static const char *const rotating[] = {"rope", "rotary", "rotary_embedding"};
+    const char *key = "position_embedding_type", *type = NULL;
+    enum posref_status status = resolve_string(r, m->scope, key, &type);
+    if (status == POSREF_OK && type && strcmp(type, "nope") == 0)
+        return resolve_none(r, m, "all", m->n_hidden_layers, key, "nope: the layers do not rotate");
+    bool known = !type;
+    for (size_t i = 0; type && i < sizeof rotating / sizeof *rotating; i++)
+        known = known || strcmp(type, rotating[i]) == 0;
+    if (status == POSREF_OK && !known)
+        status = posref_fail(r->err, POSREF_BAD_INPUT, key, "'%.40s' is not known for a family "
+                             "that rotates", type);
+    return status == POSREF_OK ? resolve_rope_layers(r, m) : status;
 }
 
 enum posref_status resolve_model(struct resolve *r, struct resolve_scope *scope,
                                  const char *family, const char *prefix)
 {
     static const struct resolve_family unknown = {"", RESOLVE_ROPE, "half", 0, 1, 0};
-    static const char *const rotary[] = {"rotary_dim", "rotary_ndims", NULL};
     struct resolve_model m = {.scope = scope, .n_hidden_layers = -1};
     const struct resolve_family *known = resolve_family_find(family);
-    m.family = known ? known : &unknown;
     m.family_known = known != NULL;
+    m.family = choose(r, scope, known ? known : &unknown);
     snprintf(m.prefix, sizeof m.prefix, "%s", prefix);
     if (!known)
         resolve_say(r, NULL, "unknown", "model_type", "'%.60s' is not known here: halves are "
                     "paired as in most of Hugging Face's code, and defaults are the usual ones",
                     family ? family : "");
-    enum posref_status status = read_head_dim(r, &m);
+    enum posref_status status =
+        m.family->kind == RESOLVE_SWIN ? POSREF_OK : read_head_dim(r, &m); /* lists there */
     if (status == POSREF_OK)
-        status = resolve_whole_of(r, scope, rotary, 1, POSREF_MAX_DIM, &m.rotary_dim,
-                                  &m.has_rotary_dim);
+        status = read_rotary_dim(r, &m);
     if (status != POSREF_OK)
         return status;
-    return m.family->kind == RESOLVE_ROPE ? resolve_rope_layers(r, &m) : resolve_other(r, &m);
+    return m.family->kind == RESOLVE_ROPE ? resolve_rotary(r, &m) : resolve_other(r, &m);
 }

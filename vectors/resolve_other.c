@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Families that do not rotate q and k: ALiBi, T5's buckets, learned tables, sinusoidal tables,
- * DeBERTa, and state-space models, which know no positions. */
+/* Families that do not rotate q and k: which of their files says what, ALiBi, T5's buckets, and
+ * those that know no positions or get them in a way that posref has no scheme for. */
 #include "vectors/resolve.h"
 
 #include <string.h>
 
-static struct resolve_layer *add(struct resolve *r, const struct resolve_model *m,
-                                 const char *applies_to)
+struct resolve_layer *resolve_add(struct resolve *r, const struct resolve_model *m,
+                                  const char *applies_to, int n_layers)
 {
     char name[64];
     snprintf(name, sizeof name, "%s%s", m->prefix, applies_to);
-    return resolve_add_layer(r, name, m->n_hidden_layers);
-}
-
-/* Completes the spec, or says that this build does not have its scheme. */
-static enum posref_status finish(struct resolve *r, struct resolve_layer *layer, bool known,
-                                 const char *scheme)
-{
-    if (!known) {
-        resolve_say(r, layer, "missing", "", "this build of posref has no scheme %s", scheme);
-        return POSREF_OK;
-    }
-    layer->has_spec = true;
-    return posref_spec_complete(&layer->spec, r->err);
+    return resolve_add_layer(r, name, n_layers);
 }
 
 static enum posref_status need_heads(struct resolve *r, const struct resolve_model *m)
@@ -33,160 +21,132 @@ static enum posref_status need_heads(struct resolve *r, const struct resolve_mod
                        "is missing; the slopes depend on it");
 }
 
+/* MPT's attn_config. *alibi: whether it asks for ALiBi at all. */
+static enum posref_status read_attn_config(struct resolve *r, struct resolve_model *m,
+                                           struct resolve_layer *layer, double *most, bool *given,
+                                           bool *alibi)
+{
+    bool said = false;
+    if (!resolve_has(m->scope, "attn_config"))
+        return POSREF_OK;
+    struct resolve_scope *nested = resolve_enter(r, m->scope, "attn_config",
+                                                 resolve_get(m->scope, "attn_config"));
+    if (!nested)
+        return POSREF_BAD_INPUT;
+    enum posref_status status = resolve_bool(r, nested, "alibi", alibi, &said);
+    if (status == POSREF_OK)
+        status = resolve_number(r, nested, "alibi_bias_max", 1e-6, 256, most, given);
+    if (status == POSREF_OK && *given && *most != 8) /* exact: as written */
+        resolve_say(r, layer, "info", "alibi_bias_max", "Hugging Face's own MptModel takes 8 all "
+                    "the same; MPT's code, vLLM and llama.cpp take %.15g", *most);
+    return status;
+}
+
 static enum posref_status alibi_layer(struct resolve *r, struct resolve_model *m, const char *form)
 {
     double most = 8;
-    bool given = false;
-    struct resolve_scope *nested = NULL;
+    bool given = false, alibi = true;
     enum posref_status status = need_heads(r, m);
-    struct resolve_layer *layer = status == POSREF_OK ? add(r, m, "all") : NULL;
+    struct resolve_layer *layer =
+        status == POSREF_OK ? resolve_add(r, m, "all", m->n_hidden_layers) : NULL;
     if (!layer)
         return POSREF_BAD_INPUT;
-    if (resolve_has(m->scope, "attn_config")) { /* MPT */
-        nested = resolve_enter(r, m->scope, "attn_config", resolve_get(m->scope, "attn_config"));
-        if (!nested)
-            return POSREF_BAD_INPUT;
-        bool alibi = true, said = false;
-        status = resolve_bool(r, nested, "alibi", &alibi, &said);
-        if (status == POSREF_OK)
-            status = resolve_number(r, nested, "alibi_bias_max", 1e-6, 256, &most, &given);
-        if (status == POSREF_OK && said && !alibi)
-            resolve_say(r, layer, "contradiction", "attn_config.alibi", "false, in a family of "
-                        "ALiBi; a learned table is used instead, which is not resolved");
-    }
+    status = read_attn_config(r, m, layer, &most, &given, &alibi);
     if (status != POSREF_OK)
         return status;
-    resolve_set(&layer->spec, "scheme", "alibi");
-    resolve_set_number(&layer->spec, "num_heads", m->n_heads);
-    resolve_set_number(&layer->spec, "alibi_bias_max", most);
-    resolve_set(&layer->spec, "form", form);
+    if (!alibi) {
+        resolve_say(r, layer, "missing", "attn_config.alibi", "false, in a family of ALiBi: the "
+                    "checkpoint's own code has a learned table or rotates instead, which is not "
+                    "resolved; Hugging Face's class adds ALiBi all the same");
+        return POSREF_OK;
+    }
+    resolve_put(layer, "scheme", "alibi");
+    resolve_put_number(layer, "num_heads", m->n_heads);
+    resolve_put_number(layer, "alibi_bias_max", most);
+    resolve_put(layer, "form", form);
     if (!given)
         resolve_say(r, layer, "default", "alibi_bias_max", "missing; 8 is what the family takes");
     if (strcmp(form, "row") == 0)
         resolve_say(r, layer, "info", "", "the bias is slope times key position, up to a constant "
                     "of the row, which the softmax takes away");
-    return finish(r, layer, true, "alibi");
+    resolve_finish(r, layer);
+    return POSREF_OK;
+}
+
+static enum posref_status t5_stack(struct resolve *r, struct resolve_model *m, const char *stack,
+                                   int n_layers, const double sizes[2], const bool given[2])
+{
+    bool own_tables = strcmp(m->family->name, "umt5") == 0;
+    struct resolve_layer *layer = resolve_add(r, m, stack, n_layers);
+    if (!layer)
+        return POSREF_BAD_INPUT;
+    if (!given[0])
+        resolve_say(r, layer, "default", "relative_attention_num_buckets", "missing; 32");
+    if (!given[1])
+        resolve_say(r, layer, "default", "relative_attention_max_distance", "missing; 128");
+    resolve_say(r, layer, "info", "", "%s; there is no 1/sqrt(d) in its attention",
+                own_tables ? "every layer has a table of its own"
+                           : "the first layer's table serves all");
+    resolve_put(layer, "scheme", "t5_bias");
+    resolve_put_number(layer, "num_heads", m->n_heads);
+    resolve_put_number(layer, "num_buckets", sizes[0]);
+    resolve_put_number(layer, "max_distance", sizes[1]);
+    resolve_put(layer, "bidirectional", strcmp(stack, "encoder") == 0 ? "true" : "false");
+    resolve_finish(r, layer);
+    return POSREF_OK;
 }
 
 static enum posref_status t5(struct resolve *r, struct resolve_model *m)
 {
-    static const char *const stacks[] = {"encoder", "decoder"};
-    int buckets = 32, distance = 128, decoder = 0;
-    bool has_buckets = false, has_distance = false, has_decoder = false;
+    double sizes[2] = {32, 128};
+    bool given[2] = {false, false}, has_decoder = false;
+    int decoder = m->n_hidden_layers;
     enum posref_status status = need_heads(r, m);
     if (status == POSREF_OK)
-        status = resolve_whole(r, m->scope, "relative_attention_num_buckets", 2, 65536, &buckets,
-                               &has_buckets);
+        status = resolve_number(r, m->scope, "relative_attention_num_buckets", 2, 65536, &sizes[0],
+                                &given[0]);
     if (status == POSREF_OK)
-        status = resolve_whole(r, m->scope, "relative_attention_max_distance", 2, 1 << 24,
-                               &distance, &has_distance);
+        status = resolve_number(r, m->scope, "relative_attention_max_distance", 2, 1 << 24,
+                                &sizes[1], &given[1]);
     if (status == POSREF_OK)
         status = resolve_whole(r, m->scope, "num_decoder_layers", 0, 65536, &decoder, &has_decoder);
-    for (int i = 0; i < 2 && status == POSREF_OK; i++) {
-        struct resolve_layer *layer = add(r, m, stacks[i]);
-        if (!layer)
-            return POSREF_BAD_INPUT;
-        if (i == 1 && has_decoder)
-            layer->n_layers = decoder;
-        if (!has_buckets)
-            resolve_say(r, layer, "default", "relative_attention_num_buckets", "missing; 32");
-        if (!has_distance)
-            resolve_say(r, layer, "default", "relative_attention_max_distance", "missing; 128");
-        resolve_say(r, layer, "info", "", "%s; there is no 1/sqrt(d) in its attention",
-                    strcmp(m->family->name, "umt5") == 0 ? "every layer has a table of its own"
-                                                         : "the first layer's table serves all");
-        bool known = resolve_set(&layer->spec, "scheme", "t5_bias") &&
-                     resolve_set_number(&layer->spec, "num_heads", m->n_heads) &&
-                     resolve_set_number(&layer->spec, "num_buckets", buckets) &&
-                     resolve_set_number(&layer->spec, "max_distance", distance) &&
-                     resolve_set(&layer->spec, "bidirectional", i == 0 ? "true" : "false");
-        status = finish(r, layer, known, "t5_bias");
-    }
-    return status;
+    if (status == POSREF_OK)
+        status = t5_stack(r, m, "encoder", m->n_hidden_layers, sizes, given);
+    return status == POSREF_OK ? t5_stack(r, m, "decoder", decoder, sizes, given) : status;
 }
 
-static enum posref_status learned(struct resolve *r, struct resolve_model *m)
+enum posref_status resolve_none(struct resolve *r, const struct resolve_model *m,
+                                const char *applies_to, int n_layers, const char *key,
+                                const char *why)
 {
-    static const char *const names[] = {"max_position_embeddings", "n_positions", "n_ctx", NULL};
-    int rows = 0;
-    bool given = false;
-    enum posref_status status = resolve_whole_of(r, m->scope, names, 1, 1 << 24, &rows, &given);
-    struct resolve_layer *layer = status == POSREF_OK ? add(r, m, "embedding") : NULL;
+    struct resolve_layer *layer = resolve_add(r, m, applies_to, n_layers);
     if (!layer)
         return POSREF_BAD_INPUT;
-    layer->n_layers = 1;
-    bool shifted = m->family->traits & RESOLVE_ROW_OFFSET_2;
-    if (given)
-        resolve_say(r, layer, "info", names[0], "a learned table for %d positions%s", rows, shifted
-                    ? "; its first two rows are not positions: position 0 is row 2" : "");
-    bool known = resolve_set(&layer->spec, "scheme", "learned");
-    if (known && m->hidden_size)
-        known = resolve_set_number(&layer->spec, "dim", m->hidden_size);
-    if (known && shifted)
-        known = resolve_set(&layer->spec, "offset", "2");
-    struct posref_spec spec = layer->spec;
-    struct posref_error why;
-    if (known && posref_spec_complete(&spec, &why) != POSREF_OK) {
-        resolve_say(r, layer, "missing", why.key, "%s", why.text);
-        return POSREF_OK;
-    }
-    return finish(r, layer, known, "learned");
+    resolve_say(r, layer, "info", key, "%s", why);
+    resolve_put(layer, "scheme", "none");
+    resolve_finish(r, layer);
+    return POSREF_OK;
 }
 
-static enum posref_status sinusoidal(struct resolve *r, struct resolve_model *m)
+/* Where positions come from in families that posref has no scheme for. */
+static enum posref_status unsaid(struct resolve *r, const struct resolve_model *m)
 {
-    bool whisper = strcmp(m->family->name, "whisper") == 0;
-    bool marian = strcmp(m->family->name, "marian") == 0;
-    if (m->hidden_size == 0)
-        return posref_fail(r->err, POSREF_BAD_INPUT, "d_model", "is missing");
-    struct resolve_layer *layer = add(r, m, whisper ? "encoder" : "embedding");
+    static const struct { const char *name, *text; } reasons[] = {
+        {"wav2vec2-bert", "learned vectors of distances clipped to another reach on either side"},
+        {"wavlm", "a convolution over the input, and gated buckets of distances"},
+        {"reformer", "learned tables of two axes of the position (axial)"},
+        {"funnel", "relative terms of pooled sequences"},
+    };
+    const char *text = "a convolution over the input";
+    struct resolve_layer *layer = resolve_add(r, m, "all", m->n_hidden_layers);
     if (!layer)
         return POSREF_BAD_INPUT;
-    resolve_set(&layer->spec, "scheme", "sinusoidal");
-    resolve_set_number(&layer->spec, "dim", m->hidden_size);
-    resolve_set(&layer->spec, "order", "concat");
-    resolve_set(&layer->spec, "exponent", marian ? "d" : "half_minus_one");
-    if (whisper)
-        resolve_say(r, layer, "info", "", "the decoder has a learned table");
-    else if (!marian)
-        resolve_say(r, layer, "info", "pad_token_id", "the first real token has position "
-                    "padding_idx + 1");
-    return finish(r, layer, true, "sinusoidal");
-}
-
-static enum posref_status state_space(struct resolve *r, struct resolve_model *m)
-{
-    struct resolve_layer *layer = add(r, m, "all");
-    if (!layer)
-        return POSREF_BAD_INPUT;
-    resolve_say(r, layer, "info", "model_type", "%s knows no positions: order enters by recurrence",
-                m->family->name);
-    return finish(r, layer, resolve_set(&layer->spec, "scheme", "none"), "none");
-}
-
-static enum posref_status deberta(struct resolve *r, struct resolve_model *m)
-{
-    struct resolve_layer *layer = add(r, m, "all");
-    int buckets = -1;
-    bool given = false;
-    if (!layer)
-        return POSREF_BAD_INPUT;
-    enum posref_status status = resolve_whole(r, m->scope, "position_buckets", -1, 65536, &buckets,
-                                              &given);
-    if (status != POSREF_OK)
-        return status;
-    resolve_say(r, layer, "info", "position_buckets", "disentangled attention, %d buckets",
-                buckets);
-    bool known = resolve_set(&layer->spec, "scheme", "deberta");
-    if (known && buckets > 0)
-        known = resolve_set_number(&layer->spec, "num_buckets", buckets);
-    struct posref_spec spec = layer->spec;
-    struct posref_error why;
-    if (known && posref_spec_complete(&spec, &why) != POSREF_OK) {
-        resolve_say(r, layer, "missing", why.key, "%s", why.text);
-        return POSREF_OK;
-    }
-    return finish(r, layer, known, "deberta");
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].name, m->family->name) == 0)
+            text = reasons[i].text;
+    resolve_say(r, layer, "missing", "model_type", "positions of %s: %s; posref has no such scheme",
+                m->family->name, text);
+    return POSREF_OK;
 }
 
 enum posref_status resolve_other(struct resolve *r, struct resolve_model *m)
@@ -197,16 +157,20 @@ enum posref_status resolve_other(struct resolve *r, struct resolve_model *m)
         return status;
     if (type && strcmp(type, "alibi") == 0)
         return alibi_layer(r, m, "symmetric");
-    if (type && strcmp(type, "absolute") != 0 && m->family->kind == RESOLVE_LEARNED)
-        resolve_say(r, NULL, "missing", "position_embedding_type", "'%.40s': the relative term is "
-                    "not resolved, only the learned table", type);
     switch (m->family->kind) {
     case RESOLVE_ALIBI: return alibi_layer(r, m, "row");
     case RESOLVE_T5: return t5(r, m);
-    case RESOLVE_LEARNED: return learned(r, m);
-    case RESOLVE_SINUSOIDAL: return sinusoidal(r, m);
-    case RESOLVE_STATE_SPACE: return state_space(r, m);
-    case RESOLVE_DEBERTA: return deberta(r, m);
+    case RESOLVE_LEARNED: return resolve_learned(r, m, type);
+    case RESOLVE_SINUSOIDAL: return resolve_sinusoidal(r, m);
+    case RESOLVE_DEBERTA: return resolve_deberta(r, m);
+    case RESOLVE_BEIT: return resolve_beit(r, m);
+    case RESOLVE_SWIN: return resolve_swin(r, m);
+    case RESOLVE_XL: return resolve_xl(r, m);
+    case RESOLVE_CONFORMER: return resolve_conformer(r, m);
+    case RESOLVE_UNSAID: return unsaid(r, m);
+    case RESOLVE_STATE_SPACE:
+        return resolve_none(r, m, "all", m->n_hidden_layers, "model_type",
+                            "knows no positions: order enters by recurrence");
     case RESOLVE_ROPE: break;
     }
     return posref_fail(r->err, POSREF_INTERNAL, "model_type", "a family of no kind");
@@ -226,19 +190,4 @@ enum posref_status resolve_falcon_alibi(struct resolve *r, struct resolve_scope 
         resolve_say(r, NULL, "info", "alibi", "Falcon rounds the slopes to bf16, and its eager "
                     "code divides the bias by the square root of the head's width too");
     return alibi_layer(r, &m, "row");
-}
-
-/* Vision towers: those with a learned or a rotary table that posref knows; others are named. */
-enum posref_status resolve_vision(struct resolve *r, struct resolve_scope *scope,
-                                  const char *family)
-{
-    const struct resolve_family *known = resolve_family_find(family);
-    if (known && known->kind != RESOLVE_ROPE)
-        return resolve_model(r, scope, family, "vision/");
-    struct resolve_layer *layer = resolve_add_layer(r, "vision/all", -1);
-    if (!layer)
-        return POSREF_BAD_INPUT;
-    resolve_say(r, layer, "missing", "vision_config", "the positions of a tower of '%.40s' are not "
-                "resolved", family);
-    return POSREF_OK;
 }

@@ -36,7 +36,8 @@ static enum posref_status read_base(struct resolve *r, struct resolve_model *m,
                                     struct resolve_layer *layer, struct resolve_scope *inside,
                                     struct resolve_rope *out)
 {
-    static const char *const names[] = {"rope_theta", "rotary_emb_base", "global_rope_theta", NULL};
+    static const char *const names[] = {"rope_theta", "rotary_emb_base", "global_rope_theta",
+                                        "rope_freq_constant", NULL};
     double ratio = 0;
     bool has_ratio = false;
     /* out->theta may already be there: a layer type's own base. */
@@ -135,8 +136,12 @@ static enum posref_status read_lengths(struct resolve *r, struct resolve_model *
 {
     static const char *const longest[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                           "seq_length", "max_sequence_length", NULL};
+    static const char *const qwen[] = {"seq_length", NULL}; /* of its two lengths, what scales */
     const char *key = "original_max_position_embeddings";
-    enum posref_status status = resolve_number_of(r, m->scope, longest, 1, LARGEST,
+    bool is_qwen = strcmp(m->family->name, "qwen") == 0 && resolve_has(m->scope, qwen[0]);
+    if (is_qwen)
+        resolve_get(m->scope, longest[0]);
+    enum posref_status status = resolve_number_of(r, m->scope, is_qwen ? qwen : longest, 1, LARGEST,
                                                   &out->max_position, &out->has_max);
     if (status == POSREF_OK && inside)
         status = resolve_number(r, inside, key, 1, LARGEST, &out->original_inside,
@@ -225,5 +230,5 @@ enum posref_status resolve_rope_read(struct resolve *r, struct resolve_model *m,
         status = read_list(r, inside, "mrope_section", &out->mrope_section);
     if (status == POSREF_OK && inside)
         status = resolve_bool(r, inside, "mrope_interleaved", &out->mrope_interleaved, &given);
-    return status;
+    return status == POSREF_OK ? resolve_own_read(r, m, out) : status;
 }

@@ -147,7 +147,8 @@ static void vllm(const struct reading *at)
     if (is(at, "longrope"))
         refuses(at, RESOLVE_VLLM, "rope_type", "takes the long factors for every length when it "
                 "serves more than the original length, else the short ones");
-    if (is(at, "longrope") && (rope->has_short_mscale || rope->has_long_mscale))
+    if (is(at, "longrope") && (rope->has_short_mscale || rope->has_long_mscale) &&
+        strcmp(at->m->family->name, "phimoe") != 0)
         refuses(at, RESOLVE_VLLM, "short_mscale", "multiplies by short_mscale or long_mscale "
                 "instead of the formula");
 }
@@ -268,6 +269,8 @@ enum posref_status resolve_runtimes(struct resolve *r, const struct resolve_mode
                                     struct resolve_layer *layer, const struct resolve_rope *rope)
 {
     const struct reading at = {r, m, layer, rope};
+    if (!m->family_known || m->family->traits & RESOLVE_HF_ONLY)
+        return POSREF_OK;
     vllm(&at);
     llama_cpp(&at);
     mlx(&at);

@@ -13,6 +13,19 @@ static enum posref_status missing(struct resolve *r, const struct resolve_rope *
     return posref_fail(r->err, POSREF_BAD_INPUT, path, "is missing; %s needs it", rope->kind);
 }
 
+/* A list that posref refuses (too long, or an entry out of range) is the config's fault. */
+static enum posref_status set_list(struct resolve *r, struct resolve_layer *layer,
+                                   const struct resolve_rope *rope, const char *key,
+                                   const json_t *list)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s%s", rope->inside->path, key);
+    if (resolve_set_list(&layer->spec, key, list))
+        return POSREF_OK;
+    return posref_fail(r->err, POSREF_BAD_INPUT, path, "%zu numbers, one of them out of range or "
+                       "too many for a head", json_array_size(list));
+}
+
 static void ignored(struct resolve *r, struct resolve_layer *layer, const struct resolve_rope *rope,
                     bool given, const char *key)
 {
@@ -143,17 +156,32 @@ static enum posref_status set_longrope(struct resolve *r, struct resolve_layer *
     resolve_set_number(&layer->spec, "factor", factor);
     if (rope->has_attention_factor)
         resolve_set_number(&layer->spec, "attention_factor", rope->attention_factor);
-    bool ok = resolve_set_list(&layer->spec, "short_factor", rope->short_factor) &&
-              resolve_set_list(&layer->spec, "long_factor", rope->long_factor) &&
-              resolve_set_number(&layer->spec, "seq_len", length);
-    if (!ok) {
-        resolve_say(r, layer, "missing", "rope_type", "this build of posref has no longrope");
-        layer->has_spec = false;
-        return POSREF_OK;
-    }
+    status = set_list(r, layer, rope, "short_factor", rope->short_factor);
+    if (status == POSREF_OK)
+        status = set_list(r, layer, rope, "long_factor", rope->long_factor);
+    if (status != POSREF_OK)
+        return status;
+    resolve_set_number(&layer->spec, "seq_len", length);
     struct resolve_regime *regime = add_regime(layer, length + 1);
     snprintf(regime->when, sizeof regime->when, "more than %.15g tokens", length);
     return POSREF_OK;
+}
+
+/* A base that grows with the length, from the model's own maximum on. */
+static void set_growing(struct resolve *r, struct resolve_layer *layer,
+                        const struct resolve_rope *rope)
+{
+    double length = rope->max_position;
+    ignored(r, layer, rope, rope->has_inside, "original_max_position_embeddings");
+    resolve_set_number(&layer->spec, "original_max_position_embeddings", length);
+    resolve_set_number(&layer->spec, "seq_len", length);
+    for (int times = 2; times <= 4; times *= 2) {
+        struct resolve_regime *regime = add_regime(layer, times * length);
+        snprintf(regime->when, sizeof regime->when, "%.15g tokens (the base grows with the length)",
+                 times * length);
+    }
+    resolve_say(r, layer, "info", "rope_type", "above %.15g tokens the base grows with the longest "
+                "sequence that was met; keys already in the cache keep their rotation", length);
 }
 
 static enum posref_status set_dynamic(struct resolve *r, struct resolve_layer *layer,
@@ -172,22 +200,7 @@ static enum posref_status set_dynamic(struct resolve *r, struct resolve_layer *l
         status = missing(r, rope, "max_position_embeddings");
     if (status != POSREF_OK)
         return status;
-    double length = rope->max_position;
-    ignored(r, layer, rope, rope->has_inside, "original_max_position_embeddings");
-    resolve_set_number(&layer->spec, "original_max_position_embeddings", length);
-    if (!resolve_set_number(&layer->spec, "seq_len", length)) {
-        resolve_say(r, layer, "missing", "rope_type",
-                    "this build of posref has no dynamic scaling");
-        layer->has_spec = false;
-        return POSREF_OK;
-    }
-    for (int times = 2; times <= 4; times *= 2) {
-        struct resolve_regime *regime = add_regime(layer, times * length);
-        snprintf(regime->when, sizeof regime->when, "%.15g tokens (the base grows with the length)",
-                 times * length);
-    }
-    resolve_say(r, layer, "info", "rope_type", "above %.15g tokens the base grows with the longest "
-                "sequence that was met; keys already in the cache keep their rotation", length);
+    set_growing(r, layer, rope);
     return POSREF_OK;
 }
 
@@ -199,19 +212,9 @@ static enum posref_status set_scaling(struct resolve *r, struct resolve_layer *l
     const char *name = strcmp(rope->kind, "default") == 0 ? "none" : rope->kind;
     if (proportional)
         name = rope->has_factor ? "linear" : "none";
-    bool known = resolve_set(&layer->spec, "scaling", name);
-    if (strcmp(name, "dynamic") == 0 && rope->has_alpha)
-        known = true;
-    if (!known) {
-        bool planned = strcmp(name, "longrope") == 0 || strcmp(name, "dynamic") == 0;
-        if (!planned)
-            return posref_fail(r->err, POSREF_BAD_INPUT, "rope_type", "'%.40s' is no scaling that "
-                               "is known", name);
-        resolve_say(r, layer, "missing", "rope_type", "this build of posref has no scaling %s",
-                    name);
-        layer->has_spec = false;
-        return POSREF_OK;
-    }
+    if (!resolve_set(&layer->spec, "scaling", name))
+        return posref_fail(r->err, POSREF_BAD_INPUT, "rope_type", "'%.40s' is no scaling that "
+                           "is known", name);
     if (strcmp(name, "linear") == 0 || strcmp(name, "ntk") == 0)
         return set_factor(r, layer, rope);
     if (strcmp(name, "yarn") == 0)
@@ -222,6 +225,10 @@ static enum posref_status set_scaling(struct resolve *r, struct resolve_layer *l
         return set_longrope(r, layer, rope);
     if (strcmp(name, "dynamic") == 0)
         return set_dynamic(r, layer, rope);
+    if (strcmp(name, "dynamic_alpha") == 0 && rope->has_max) {
+        set_growing(r, layer, rope);
+        return POSREF_OK;
+    }
     if (strcmp(name, "none") != 0)
         return posref_fail(r->err, POSREF_BAD_INPUT, "rope_type", "'%.40s' is not read", name);
     if (!proportional)
@@ -248,44 +255,27 @@ static enum posref_status set_width(struct resolve *r, struct resolve_model *m,
                            "even number, 2 at least", rotated, m->head_dim);
     resolve_set_number(&layer->spec, "dim", m->head_dim);
     if (proportional) {
-        bool ok = resolve_set(&layer->spec, "partial", "proportional") &&
-                  resolve_set_number(&layer->spec, "partial_rotary_factor", rope->partial);
-        if (!ok) {
-            resolve_say(r, layer, "missing", "rope_type",
-                        "this build of posref has no proportional rotation");
-            layer->has_spec = false;
-        }
+        resolve_set(&layer->spec, "partial", "proportional");
+        resolve_set_number(&layer->spec, "partial_rotary_factor", rope->partial);
         return POSREF_OK;
     }
     resolve_set_number(&layer->spec, "rotary_dim", rotated);
     return POSREF_OK;
 }
 
-static void set_sections(struct resolve *r, struct resolve_layer *layer,
-                         const struct resolve_rope *rope)
+static enum posref_status set_sections(struct resolve *r, struct resolve_layer *layer,
+                                       const struct resolve_rope *rope)
 {
     if (!rope->mrope_section)
-        return;
-    if (resolve_set_list(&layer->spec, "mrope_section", rope->mrope_section)) {
-        resolve_set(&layer->spec, "mrope_interleaved", rope->mrope_interleaved ? "true" : "false");
-        return;
-    }
-    resolve_say(r, layer, "missing", "mrope_section", "this build of posref has no sections; the "
-                "spec is that of text, where the three positions are one");
+        return POSREF_OK;
+    resolve_set(&layer->spec, "mrope_interleaved", rope->mrope_interleaved ? "true" : "false");
+    return set_list(r, layer, rope, "mrope_section", rope->mrope_section);
 }
 
 /* What the same keys do beside the rotation: the specs do not have it, so it is said. */
-static enum posref_status say_beside(struct resolve *r, struct resolve_model *m,
-                                     struct resolve_layer *layer, const struct resolve_rope *rope)
+static void say_beside(struct resolve *r, const struct resolve_model *m,
+                       struct resolve_layer *layer, const struct resolve_rope *rope)
 {
-    double beta = 0;
-    bool given = false;
-    enum posref_status status = POSREF_OK;
-    if (rope->inside)
-        status = resolve_number(r, rope->inside, "llama_4_scaling_beta", -1e6, 1e6, &beta, &given);
-    if (given)
-        resolve_say(r, layer, "info", "llama_4_scaling_beta", "the query is multiplied by 1 + "
-                    "%.15g ln(1 + floor(position / original length)) beside the rotation", beta);
     if (m->latent)
         resolve_say(r, layer, "info", "qk_rope_head_dim", "the rotated part of a head stands apart "
                     "from the rest: dim is its width");
@@ -293,7 +283,6 @@ static enum posref_status say_beside(struct resolve *r, struct resolve_model *m,
         rope->has_mscale_all_dim && rope->mscale_all_dim > 0)
         resolve_say(r, layer, "info", "mscale_all_dim", "the softmax scale is multiplied by "
                     "(1 + 0.1 %.15g ln factor)^2 beside the rotation", rope->mscale_all_dim);
-    return status;
 }
 
 enum posref_status resolve_rope_spec(struct resolve *r, struct resolve_model *m,
@@ -301,14 +290,18 @@ enum posref_status resolve_rope_spec(struct resolve *r, struct resolve_model *m,
 {
     layer->has_spec = true;
     resolve_set(&layer->spec, "scheme", "rope");
-    resolve_set(&layer->spec, "pairing", m->family->pairing);
+    resolve_set(&layer->spec, "pairing", rope->pairing);
     resolve_set_number(&layer->spec, "base", rope->theta);
     if (m->family->traits & RESOLVE_INVERSE)
         resolve_set(&layer->spec, "direction", "inverse");
     enum posref_status status = set_width(r, m, layer, rope);
-    if (status == POSREF_OK && layer->has_spec)
+    if (status == POSREF_OK)
         status = set_scaling(r, layer, rope);
-    if (status == POSREF_OK && layer->has_spec)
-        set_sections(r, layer, rope);
-    return status == POSREF_OK ? say_beside(r, m, layer, rope) : status;
+    if (status == POSREF_OK)
+        status = set_sections(r, layer, rope);
+    if (status != POSREF_OK)
+        return status;
+    resolve_own_spec(r, m, layer, rope);
+    say_beside(r, m, layer, rope);
+    return POSREF_OK;
 }

@@ -5,58 +5,8 @@
 # specs; what a broken config is answered with.
 . "$(dirname "$0")/lib.sh"
 
-# config JSON: resolves it; every layer's spec must evaluate, as it stands, to the same numbers.
-config() {
-    printf '%s' "$1" >"$work/config.json"
-    succeeds resolve "$work/config.json"
-    cp "$work/out" "$work/answer"
-    local layer n
-    n=$(jq '.layers | length' "$work/answer")
-    for ((layer = 0; layer < n; layer++)); do
-        local spec
-        spec=$(jq -c ".layers[$layer].spec | select(. != null)" "$work/answer")
-        [ -n "$spec" ] || continue
-        mapfile -t words < <(jq -r 'to_entries[] | .key + "=" + (.value |
-            if type == "array" then map(tostring) | join(",") else tostring end)' <<<"$spec")
-        case $(jq -r .scheme <<<"$spec") in
-        rope) succeeds eval op=frequencies "${words[@]}" ;;
-        learned) # needs a table: as many rows as its first position has before it, and one
-            local cells
-            cells=$(jq '(.offset + 1) * .dim' <<<"$spec")
-            succeeds eval positions=0 "${words[@]}" "weights=$(seq -s, "$cells")" ;;
-        *) succeeds eval positions=0..2 "${words[@]}" ;;
-        esac
-        same "$(jq -c ".layers[$layer] | [.spec, .inv_freq, [.attention_factor]]" "$work/answer")" \
-            "$(jq -c '[.spec, .outputs.inv_freq.data // [],
-                .outputs.attention_factor.data // [null]]' "$work/out")" "layer $layer of $1"
-    done
-    cp "$work/answer" "$work/out"
-}
-# spec N KEY=VALUE...: the spec of layer N has these values.
-spec() {
-    local layer=$1 pair
-    shift
-    for pair; do
-        same "$(jq -r ".layers[$layer].spec.${pair%%=*}" "$work/answer")" "${pair#*=}" \
-            "${pair%%=*} of layer $layer of $(cat "$work/config.json")"
-    done
-}
-# noted KIND KEY [TEXT]: a note of that kind on that key, in a layer or beside them.
-noted() {
-    if jq -e --arg kind "$1" --arg key "$2" --arg text "${3-}" '[.notes[], .layers[].notes[]] |
-        any(.kind == $kind and .key == $key and (.text | contains($text)))' "$work/answer" \
-        >/dev/null; then ok; else
-        bad "no note $1 $2 $3 in $(jq -c '[.notes[], .layers[].notes[] | [.kind, .key, .text]]' \
-            "$work/answer")"
-    fi
-}
-# parts RUNTIME KEY PAIR HF OTHER: inv_freq of the pair where the two part most.
-parts() {
-    same "$(jq -c --arg runtime "$1" --arg key "$2" '[.layers[].notes[] |
-        select(.runtime == $runtime and .key == $key) |
-        [.pair, .inv_freq.huggingface, .inv_freq[$runtime]]][0]' "$work/answer")" "[$3,$4,$5]" \
-        "$1 on $2"
-}
+# shellcheck source=tests/e2e/resolve.sh
+. "$(dirname "$0")/resolve.sh"
 size='"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4'
 
 # ---- where the base is, and what it is when it is nowhere ----
@@ -305,7 +255,7 @@ same "$(jq -c '[.layers[] | [.applies_to, .n_layers]]' "$work/answer")" \
     '[["encoder",6],["decoder",5]]' 'stacks of T5'
 noted default relative_attention_max_distance
 config '{"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_positions": 1024}'
-noted info max_position_embeddings '1024 positions'
+noted info n_positions '1024 positions'
 config '{"model_type": "opt", "hidden_size": 768, "num_attention_heads": 12,
     "max_position_embeddings": 2048}'
 noted info max_position_embeddings 'position 0 is row 2'
@@ -323,10 +273,6 @@ noted unknown rope_interleaved
 noted unknown mystery
 
 # ---- broken configs: one line, exit 2 ----
-broken() {
-    printf '%s' "$2" >"$work/config.json"
-    refuses "$1" resolve "$work/config.json"
-}
 broken 'config.json: line' 'no json'
 broken 'config.json: line' ''
 broken 'is no JSON object' '[1, 2]'
