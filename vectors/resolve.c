@@ -22,7 +22,7 @@ static void say_ignored(struct resolve *r)
         const char *key;
         json_t *value;
         json_object_foreach(r->scope[i].rest, key, value)
-            if (of_positions || looks_positional(key))
+            if (!json_is_null(value) && (of_positions || looks_positional(key)))
                 resolve_say(r, NULL, "unknown", key, "%s%.80s is not read: if it concerns "
                             "positions, the specs do not have it", r->scope[i].path, key);
     }

@@ -157,11 +157,13 @@ enum {
     RESOLVE_ROW_AFTER_PAD = 1024, /* position 0 is the row behind the padding's */
     RESOLVE_SCALED_INPUT = 2048, /* scale_embedding is true where the config does not say it */
     RESOLVE_EXPONENT_D = 4096,   /* sinusoids: base^(-2i/dim) */
+    RESOLVE_LOCAL_10000 = 16384, /* sliding layers have a base of their own, 10000 if not said */
     RESOLVE_HF_ONLY = 8192       /* what other runtimes do with the family was not read */
 };
 
-/* The width of a head that the family's class takes where the config names none; 0: by division. */
-int resolve_family_head_dim(const char *name);
+/* The width of a head that the family's class takes where the config names none: whatever the sizes
+ * are, or where these are missing too. 0: by division, or not known here. */
+int resolve_family_head_dim(const char *name, bool has_sizes);
 /* NULL: unknown. */
 const struct resolve_family *resolve_family_find(const char *name);
 

@@ -29,8 +29,9 @@ static const struct resolve_family families[] = {
     ROPE("qwen2_5_vl_text", HALF, 1000000, 1, 0), ROPE("qwen3_vl_text", HALF, 500000, 1, 0),
     ROPE("qwen3_vl_moe_text", HALF, 500000, 1, 0), ROPE("gemma", HALF, 10000, 1, RESOLVE_MLX_PLAIN),
     ROPE("gemma2", HALF, 10000, 1, RESOLVE_MLX_PLAIN),
-    ROPE("gemma3_text", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN),
-    ROPE("gemma3", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN), ROPE("gemma4_text", HALF, 0, 1, 0),
+    ROPE("gemma3_text", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN | RESOLVE_LOCAL_10000),
+    ROPE("gemma3", HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN | RESOLVE_LOCAL_10000),
+    ROPE("gemma4_text", HALF, 0, 1, 0),
     ROPE("phi", HALF, 10000, 0.5, RESOLVE_MLX_PLAIN), ROPE("phi-msft", HALF, 10000, 1, 0),
     ROPE("phi3", HALF, 10000, 1, 0), ROPE("phi3_v", HALF, 10000, 1, 0),
     ROPE("phi4mm", HALF, 10000, 1, 0), ROPE("phimoe", HALF, 1000000, 1, 0),
@@ -57,7 +58,7 @@ static const struct resolve_family families[] = {
     ROPE("kimi_k2", NEIGHBOURS, 0, 1, RESOLVE_MLA | NORMAL),
     ROPE("ernie4_5", NEIGHBOURS, 500000, 1, NORMAL),
     ROPE("ernie4_5_moe", NEIGHBOURS, 500000, 1, NORMAL),
-    ROPE("modernbert", HALF, 160000, 1, 0), ROPE("nomic_bert", HALF, 0, 1, 0),
+    ROPE("modernbert", HALF, 160000, 1, RESOLVE_LOCAL_10000), ROPE("nomic_bert", HALF, 0, 1, 0),
     ROPE("exaone4", HALF, 0, 1, RESOLVE_FULL_IS_NOPE),
     ROPE("helium", NEIGHBOURS, 100000, 1, NORMAL), ROPE("hunyuan", HALF, 10000, 1, 0),
     ROPE("hunyuan_v1_dense", HALF, 10000, 1, 0), ROPE("hunyuan_v1_moe", HALF, 10000, 1, 0),
@@ -76,14 +77,18 @@ static const struct resolve_family families[] = {
     MORE("arcee", HALF, 10000, 1), MORE("bitnet", HALF, 500000, 1), MORE("olmoe", HALF, 10000, 1),
     MORE("flex_olmo", HALF, 500000, 1), MORE("exaone", HALF, 0, 1), MORE("internlm3", HALF, 0, 1),
     MORE("mllama_text_model", HALF, 500000, 1), MORE("chameleon", HALF, 10000, 1),
-    {"gemma3n_text", RESOLVE_ROPE, HALF, 1000000, 1, RESOLVE_LOCAL_PLAIN | RESOLVE_HF_ONLY},
+    {"gemma3n_text", RESOLVE_ROPE, HALF, 1000000, 1,
+     RESOLVE_LOCAL_PLAIN | RESOLVE_LOCAL_10000 | RESOLVE_HF_ONLY},
     MORE("vaultgemma", HALF, 10000, 1), MORE("recurrent_gemma", HALF, 10000, 0.5),
     MORE("granitemoehybrid", HALF, 10000, 1), MORE("granitemoeshared", HALF, 10000, 1),
     MORE("bamba", HALF, 10000, 0.5), MORE("zamba2", HALF, 10000, 1), MORE("jetmoe", HALF, 10000, 1),
     MORE("diffllama", HALF, 10000, 1), MORE("gpt_neox_japanese", HALF, 10000, 1),
     MORE("roformer", NEIGHBOURS, 10000, 1), MORE("phi4_multimodal", HALF, 10000, 1),
     MORE("qwen2_5_omni_text", HALF, 1000000, 1), MORE("qwen3_omni_moe_text", HALF, 1000000, 1),
-    MORE("glm4v_moe_text", HALF, 10000, 0.5), MORE("ernie4_5_vl_moe_text", NEIGHBOURS, 500000, 1),
+    MORE("glm4v_moe_text", HALF, 10000, 0.5), MORE("glm4v_moe", HALF, 10000, 0.5),
+    MORE("glm4v", NEIGHBOURS, 10000, 0.5), MORE("ernie4_5_moe_vl", NEIGHBOURS, 500000, 1),
+    MORE("ernie4_5_vl_moe", NEIGHBOURS, 500000, 1),
+    MORE("ernie4_5_vl_moe_text", NEIGHBOURS, 500000, 1),
     {"longcat_flash", RESOLVE_ROPE, NEIGHBOURS, 0, 1, RESOLVE_MLA | RESOLVE_HF_ONLY},
     {"glm4_moe_lite", RESOLVE_ROPE, NEIGHBOURS, 0, 1, RESOLVE_MLA | RESOLVE_HF_ONLY},
     MORE("RefinedWeb", HALF, 10000, 1), MORE("RefinedWebModel", HALF, 10000, 1),
@@ -129,15 +134,20 @@ static const struct resolve_family families[] = {
     OTHER("jamba", RESOLVE_STATE_SPACE), OTHER("nemotron_h", RESOLVE_STATE_SPACE),
 };
 
-int resolve_family_head_dim(const char *name)
+int resolve_family_head_dim(const char *name, bool has_sizes)
 {
-    static const struct { const char *name; int head_dim; } own[] = {
-        {"gemma", 256}, {"gemma2", 256}, {"gemma3_text", 256}, {"gemma4_text", 256},
-        {"qwen3", 128}, {"qwen3_vl_text", 128}, {"qwen3_next", 256}, {"gpt_oss", 64},
-        {"llama4_text", 128}, {"glm", 128}, {"glm4", 128}, {"helium", 128}, {"seed_oss", 128},
+    static const struct { const char *name; int head_dim; bool divided; } own[] = {
+        {"gemma", 256, false}, {"gemma2", 256, false}, {"gemma3_text", 256, false},
+        {"gemma4_text", 256, false}, {"qwen3", 128, false}, {"qwen3_vl_text", 128, false},
+        {"qwen3_next", 256, false}, {"gpt_oss", 64, false}, {"llama4_text", 128, false},
+        {"glm", 128, false}, {"glm4", 128, false}, {"helium", 128, false}, {"seed_oss", 128, false},
+        {"llama", 128, true}, {"mistral", 128, true}, {"mixtral", 128, true},
+        {"qwen2", 128, true}, {"qwen2_vl", 128, true}, {"qwen2_vl_text", 128, true},
+        {"qwen2_5_vl_text", 128, true}, {"mllama_text_model", 128, true}, {"phi3", 96, true},
+        {"phi", 64, true}, {"cohere", 128, true}, {"granite", 128, true}, {"persimmon", 64, true},
     };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(own[i].name, name) == 0)
+        if (strcmp(own[i].name, name) == 0 && !(own[i].divided && has_sizes))
             return own[i].head_dim;
     return 0;
 }

@@ -45,7 +45,7 @@ static enum posref_status read_head_dim(struct resolve *r, struct resolve_model 
     }
     if (m->family->kind != RESOLVE_ROPE)
         return POSREF_OK;
-    m->head_dim = resolve_family_head_dim(m->family->name);
+    m->head_dim = resolve_family_head_dim(m->family->name, has_hidden || has_heads);
     if (m->head_dim) {
         resolve_say(r, NULL, "default", "head_dim", "missing; %d is what Hugging Face's class for "
                     "the family takes", m->head_dim);
@@ -211,10 +211,11 @@ static enum posref_status add_local(struct resolve *r, struct resolve_model *m,
     enum posref_status status = resolve_number_of(r, m->scope, names, 1.0000001, 1e12, &base,
                                                   &given);
     bool plain = m->family->traits & RESOLVE_LOCAL_PLAIN;
+    bool own = m->family->traits & RESOLVE_LOCAL_10000;
     /* Without a window every layer rotates, a full one too. */
     bool nope = m->family->traits & RESOLVE_FULL_IS_NOPE &&
                 !json_is_null(json_object_get(m->scope->at, "sliding_window"));
-    *done = status != POSREF_OK || given || (plain && inside) || (nope && sliding != 0);
+    *done = status != POSREF_OK || given || own || (plain && inside) || (nope && sliding != 0);
     if (status != POSREF_OK || !*done)
         return status;
     int full = types ? count_type(types, "full_attention") : -1;
@@ -225,7 +226,12 @@ static enum posref_status add_local(struct resolve *r, struct resolve_model *m,
         status = add_rope(r, m, "full_attention", full, inside, 0, false);
     if (status != POSREF_OK)
         return status;
+    if (own && !given)
+        base = 10000;
     status = add_rope(r, m, "sliding_attention", sliding, nope ? inside : NULL, base, false);
+    if (status == POSREF_OK && own && !given)
+        resolve_say(r, &r->layer[r->n_layers - 1], "default", names[0], "missing; 10000 is what "
+                    "Hugging Face's class for the family takes");
     if (status == POSREF_OK && plain && inside)
         resolve_say(r, &r->layer[r->n_layers - 1], "info", "rope_scaling", "sliding layers are not "
                     "scaled");
@@ -309,18 +315,21 @@ static const struct resolve_family *choose(struct resolve *r, const struct resol
 
 static enum posref_status resolve_rotary(struct resolve *r, struct resolve_model *m)
 {
-    static const char *const rotating[] = {"rope", "rotary", "rotary_embedding"};
+    static const char *const idle[] = {"rope_theta", "rope_scaling", "rope_parameters",
+                                       "max_position_embeddings"};
     const char *key = "position_embedding_type", *type = NULL;
     enum posref_status status = resolve_string(r, m->scope, key, &type);
-    if (status == POSREF_OK && type && strcmp(type, "nope") == 0)
-        return resolve_none(r, m, "all", m->n_hidden_layers, key, "nope: the layers do not rotate");
-    bool known = !type;
-    for (size_t i = 0; type && i < sizeof rotating / sizeof *rotating; i++)
-        known = known || strcmp(type, rotating[i]) == 0;
-    if (status == POSREF_OK && !known)
-        status = posref_fail(r->err, POSREF_BAD_INPUT, key, "'%.40s' is not known for a family "
-                             "that rotates", type);
-    return status == POSREF_OK ? resolve_rope_layers(r, m) : status;
+    if (status != POSREF_OK)
+        return status;
+    if (type && strcmp(type, "nope") == 0) {
+        for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+            resolve_get(m->scope, idle[i]);
+        return resolve_none(r, m, "all", m->n_hidden_layers, key, "nope: the layers do not rotate, "
+                            "whatever rope_theta and its kin say");
+    }
+    if (type && strncmp(type, "rope", 4) != 0 && strncmp(type, "rotary", 6) != 0)
+        resolve_say(r, NULL, "ignored", key, "'%.40s': the family rotates all the same", type);
+    return resolve_rope_layers(r, m);
 }
 
 enum posref_status resolve_model(struct resolve *r, struct resolve_scope *scope,

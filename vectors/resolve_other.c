@@ -102,6 +102,9 @@ static enum posref_status t5(struct resolve *r, struct resolve_model *m)
     bool given[2] = {false, false}, has_decoder = false;
     int decoder = m->n_hidden_layers;
     enum posref_status status = need_heads(r, m);
+    if (resolve_get(m->scope, "n_positions"))
+        resolve_say(r, NULL, "ignored", "n_positions", "no code of T5 reads it: any length has "
+                    "buckets");
     if (status == POSREF_OK)
         status = resolve_number(r, m->scope, "relative_attention_num_buckets", 2, 65536, &sizes[0],
                                 &given[0]);
@@ -169,6 +172,7 @@ enum posref_status resolve_other(struct resolve *r, struct resolve_model *m)
     case RESOLVE_CONFORMER: return resolve_conformer(r, m);
     case RESOLVE_UNSAID: return unsaid(r, m);
     case RESOLVE_STATE_SPACE:
+        resolve_get(m->scope, "max_position_embeddings");
         return resolve_none(r, m, "all", m->n_hidden_layers, "model_type",
                             "knows no positions: order enters by recurrence");
     case RESOLVE_ROPE: break;

@@ -80,6 +80,8 @@ enum posref_status resolve_own_read(struct resolve *r, struct resolve_model *m,
         status = read_qwen(r, m, rope);
     if (status == POSREF_OK && is_family(m, "nomic_bert"))
         status = read_nomic(r, m, rope);
+    resolve_get(m->scope, "rope_3d"); /* ERNIE: what mrope_section says */
+    resolve_get(m->scope, "freq_allocation");
     if (status == POSREF_OK && is_family(m, "chatglm")) /* which of two codes; both rotate alike */
         status = resolve_bool(r, m->scope, "original_rope", &original, &given);
     if (status == POSREF_OK && rope->inside)
@@ -99,6 +101,12 @@ void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
                       struct resolve_layer *layer, const struct resolve_rope *rope)
 {
     double original = layer->spec.original_max_position_embeddings;
+    if (rope->mrope_section && strncmp(m->family->name, "ernie4_5", 8) == 0) {
+        resolve_set(&layer->spec, "mrope_interleaved", "true");
+        resolve_set(&layer->spec, "mrope_order", "hw_t");
+        resolve_say(r, layer, "info", "mrope_section", "height, width, time: the first two take "
+                    "turns");
+    }
     if (is_family(m, "phimoe") && strcmp(rope->kind, "longrope") == 0) {
         if (rope->has_short_mscale)
             set_everywhere(layer, "short_mscale", rope->short_mscale);
@@ -128,10 +136,15 @@ void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
 static enum posref_status set_llama4(struct resolve *r, struct resolve_model *m,
                                      struct resolve_layer *layer)
 {
-    bool tuned = true, given = false, has_scale = false, has_floor = false;
+    const char *key = "attn_temperature_tuning"; /* true, or 4 in the released configs */
+    const json_t *number = json_object_get(m->scope->at, key);
+    bool tuned = true, given = json_is_number(number), has_scale = false, has_floor = false;
     double scale = 0.1, length = 8192;
-    enum posref_status status = resolve_bool(r, m->scope, "attn_temperature_tuning", &tuned,
-                                             &given);
+    enum posref_status status = POSREF_OK;
+    if (given)
+        tuned = json_number_value(resolve_get(m->scope, key)) != 0; /* exact: Python's truth */
+    else
+        status = resolve_bool(r, m->scope, key, &tuned, &given);
     if (status == POSREF_OK)
         status = resolve_number(r, m->scope, "attn_scale", 1e-6, 1e3, &scale, &has_scale);
     if (status == POSREF_OK)
@@ -139,9 +152,9 @@ static enum posref_status set_llama4(struct resolve *r, struct resolve_model *m,
     if (status != POSREF_OK || !tuned)
         return status;
     if (!given || !has_scale || !has_floor)
-        resolve_say(r, layer, "default", "attn_temperature_tuning", "missing, or attn_scale or "
+        resolve_say(r, layer, "default", key, "missing, or attn_scale or "
                     "floor_scale; true, 0.1 and 8192 are what Hugging Face's class takes");
-    resolve_say(r, layer, "info", "attn_temperature_tuning", "the query is multiplied by 1 + "
+    resolve_say(r, layer, "info", key, "the query is multiplied by 1 + "
                 "%.15g ln(1 + floor((position + 1) / %.15g))", scale, length);
     resolve_put(layer, "temperature", "llama4");
     resolve_put_number(layer, "temperature_scale", scale);

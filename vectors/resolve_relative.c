@@ -5,20 +5,21 @@
 
 #include <string.h>
 
-/* pos_att_type, a list or one string with bars: how many of c2p and p2c. */
-static enum posref_status count_terms(struct resolve *r, struct resolve_model *m, int *out)
+/* pos_att_type, a list or one string with bars: posref's name of the terms, NULL for none. */
+static enum posref_status read_terms(struct resolve *r, struct resolve_model *m, const char **out)
 {
+    static const char *const names[4] = {NULL, "c2p", "p2c", "c2p_p2c"};
     const json_t *value = resolve_get(m->scope, "pos_att_type");
     const char *text = json_string_value(value);
-    *out = 0;
+    bool c2p = text && strstr(text, "c2p"), p2c = text && strstr(text, "p2c");
     if (value && !text && !json_is_array(value))
         return posref_fail(r->err, POSREF_BAD_INPUT, "pos_att_type", "must be a list or a string");
-    if (text)
-        *out = (strstr(text, "c2p") != NULL) + (strstr(text, "p2c") != NULL);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const char *term = json_string_value(json_array_get(value, i));
-        *out += term && (strcmp(term, "c2p") == 0 || strcmp(term, "p2c") == 0);
+        c2p = c2p || (term && strcmp(term, "c2p") == 0);
+        p2c = p2c || (term && strcmp(term, "p2c") == 0);
     }
+    *out = names[(c2p ? 1 : 0) + (p2c ? 2 : 0)];
     return POSREF_OK;
 }
 
@@ -44,7 +45,8 @@ static enum posref_status read_reach(struct resolve *r, struct resolve_model *m,
 
 static enum posref_status disentangled(struct resolve *r, struct resolve_model *m)
 {
-    int buckets = -1, reach = 0, terms = 0;
+    int buckets = -1, reach = 0;
+    const char *terms = NULL;
     bool given = false, old = strcmp(m->family->name, "deberta") == 0;
     struct resolve_layer *layer = resolve_add(r, m, "all", m->n_hidden_layers);
     if (!layer)
@@ -54,24 +56,28 @@ static enum posref_status disentangled(struct resolve *r, struct resolve_model *
     if (status == POSREF_OK)
         status = read_reach(r, m, layer, &reach);
     if (status == POSREF_OK)
-        status = count_terms(r, m, &terms);
+        status = read_terms(r, m, &terms);
     if (status != POSREF_OK)
         return status;
-    resolve_say(r, layer, "info", "pos_att_type", "%d of the terms c2p and p2c; scores are divided "
-                "by sqrt(%d d)", terms, terms + 1);
+    if (!terms) {
+        resolve_say(r, layer, "missing", "pos_att_type", "neither c2p nor p2c: the rows of the "
+                    "distances are not used");
+        return POSREF_OK;
+    }
     if (old && buckets > 0)
         resolve_say(r, layer, "ignored", "position_buckets", "DeBERTa of the first version has no "
                     "buckets");
-    if (old || buckets <= 0) {
-        resolve_say(r, layer, "missing", "position_buckets", "each distance within %d has a row of "
-                    "its own; posref's deberta has logarithmic buckets only", reach);
-        return POSREF_OK;
-    }
     resolve_put(layer, "scheme", "deberta");
+    if (m->hidden_size && m->n_heads)
+        resolve_put_number(layer, "dim", m->hidden_size / m->n_heads);
     if (m->n_heads)
         resolve_put_number(layer, "num_heads", m->n_heads);
-    resolve_put_number(layer, "num_buckets", buckets);
+    resolve_put(layer, "pos_att_type", terms);
     resolve_put_number(layer, "max_distance", reach);
+    if (old || buckets <= 0)
+        resolve_put(layer, "log_buckets", "false");
+    else
+        resolve_put_number(layer, "num_buckets", buckets);
     resolve_finish(r, layer);
     return POSREF_OK;
 }

@@ -2,42 +2,40 @@
 # Shared by the tests of posref resolve, beside lib.sh: resolve a config, look at its layers.
 # shellcheck shell=bash disable=SC2154
 
+# What eval is to be given beside a spec: one word after another, a layer a line; - where there is no
+# spec. A learned table has as many rows as its first position has before it, and one.
+words_of_layers='def words: to_entries[] | .key + "=" + (.value |
+        if type == "array" then map(tostring) | join(",") else tostring end);
+    .layers[] | .spec | if . == null then "-" else [words,
+        if .scheme == "rope" then "op=frequencies"
+        elif .scheme == "learned" then "positions=0",
+            "weights=" + ([range((.offset + 1) * .dim) | tostring] | join(","))
+        elif .window_size then "positions=grid:2:2"
+        else "positions=0..2" end] | join("\t") end'
+
 # config JSON: resolves it; every layer's spec must evaluate, as it stands, to the same numbers.
 config() {
     printf '%s' "$1" >"$work/config.json"
     succeeds resolve "$work/config.json"
     cp "$work/out" "$work/answer"
-    local layer n
-    n=$(jq '.layers | length' "$work/answer")
-    for ((layer = 0; layer < n; layer++)); do
-        local spec
-        spec=$(jq -c ".layers[$layer].spec | select(. != null)" "$work/answer")
-        [ -n "$spec" ] || continue
-        mapfile -t words < <(jq -r 'to_entries[] | .key + "=" + (.value |
-            if type == "array" then map(tostring) | join(",") else tostring end)' <<<"$spec")
-        case $(jq -r .scheme <<<"$spec") in
-        rope) succeeds eval op=frequencies "${words[@]}" ;;
-        swin | swinv2 | beit) succeeds eval positions=grid:2:2 "${words[@]}" ;;
-        learned) # needs a table: as many rows as its first position has before it, and one
-            local cells
-            cells=$(jq '(.offset + 1) * .dim' <<<"$spec")
-            succeeds eval positions=0 "${words[@]}" "weights=$(seq -s, "$cells")" ;;
-        *) succeeds eval positions=0..2 "${words[@]}" ;;
-        esac
-        same "$(jq -c ".layers[$layer] | [.spec, .inv_freq, [.attention_factor]]" "$work/answer")" \
-            "$(jq -c '[.spec, .outputs.inv_freq.data // [],
-                .outputs.attention_factor.data // [null]]' "$work/out")" "layer $layer of $1"
-    done
+    : >"$work/evaluated"
+    local words
+    while IFS=$'\t' read -r -a words; do
+        if [ "${words[0]}" = - ]; then echo null >"$work/out"; else succeeds eval "${words[@]}"; fi
+        cat "$work/out" >>"$work/evaluated"
+    done < <(jq -r "$words_of_layers" "$work/answer")
+    same "$(jq -c '.layers[] | [.spec, .inv_freq, .attention_factor]' "$work/answer")" \
+        "$(jq -c '[.spec, .outputs.inv_freq.data // [], .outputs.attention_factor.data[0]]' \
+            "$work/evaluated")" "layers of $1"
     cp "$work/answer" "$work/out"
 }
 # spec N KEY=VALUE...: the spec of layer N has these values.
 spec() {
-    local layer=$1 pair
+    local layer=$1
     shift
-    for pair; do
-        same "$(jq -r ".layers[$layer].spec.${pair%%=*}" "$work/answer")" "${pair#*=}" \
-            "${pair%%=*} of layer $layer of $(cat "$work/config.json")"
-    done
+    same "$(jq -r --argjson layer "$layer" '.layers[$layer].spec as $spec |
+        $ARGS.positional[] | split("=")[0] as $key | "\($key)=\($spec[$key])"' "$work/answer" \
+        --args "$@")" "$(printf '%s\n' "$@")" "layer $layer of $(cat "$work/config.json")"
 }
 # noted KIND KEY [TEXT]: a note of that kind on that key, in a layer or beside them.
 noted() {

@@ -296,7 +296,7 @@ broken 'num_attention_heads: must lie in' '{"model_type": "llama", "hidden_size"
     "num_attention_heads": 0}'
 broken 'hidden_size: 8 over 32 heads' '{"model_type": "llama", "hidden_size": 8,
     "num_attention_heads": 32}'
-broken 'hidden_size: is missing' '{"model_type": "llama"}'
+broken 'hidden_size: is missing' '{"model_type": "falcon"}'
 broken 'even number' '{"model_type": "phi", "partial_rotary_factor": 0.39, "hidden_size": 2560,
     "num_attention_heads": 32}'
 broken 'layer_types: must be a list' '{"model_type": "llama", "layer_types": 5, '"$size"'}'

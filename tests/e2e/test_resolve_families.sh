@@ -53,7 +53,7 @@ rope half 1000000 256 256 gemma3_text
 rope half 10000 256 256 gemma4_text
 rope half 10000 256 64 qwen3_next
 rope half 10000 64 16 qwen3_5_text qwen3_5_moe_text gpt_neox stablelm stablelm_epoch
-rope half 10000 64 32 phi nemotron glm4_moe glm4v_moe_text bamba recurrent_gemma
+rope half 10000 64 32 phi nemotron glm4_moe glm4v_moe_text glm4v_moe bamba recurrent_gemma
 rope half 25000 64 32 persimmon
 rope half 150000 64 64 gpt_oss
 rope half 160000 64 64 modernbert
@@ -61,9 +61,10 @@ rope half 2000000 64 64 smollm3
 rope half 5000000 64 64 minimax_m2
 rope half 12000000 64 64 apertus
 rope interleaved 10000 64 64 cohere gptj codegen roformer
-rope interleaved 10000 64 32 chatglm glm4v_text
+rope interleaved 10000 64 32 chatglm glm4v_text glm4v
 rope interleaved 10000 128 64 glm glm4
-rope interleaved 500000 64 64 ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text
+rope interleaved 500000 64 64 ernie4_5 ernie4_5_moe ernie4_5_moe_vl ernie4_5_vl_moe \
+    ernie4_5_vl_moe_text
 rope interleaved 500000 128 128 llama4_text
 rope interleaved 100000 128 128 helium
 
@@ -163,29 +164,38 @@ config '{"model_type": "mpt", "d_model": 64, "n_heads": 4, "attn_config": {"alib
 noted info alibi_bias_max 'takes 8 all the same'
 broken "position_embedding_type: 'magic' is not known" \
     '{"model_type": "bert", "position_embedding_type": "magic", '"$sizes"'}'
-broken "position_embedding_type: 'magic' is not known" \
-    '{"model_type": "llama", "position_embedding_type": "magic", '"$sizes"'}'
+config '{"model_type": "modernbert", "position_embedding_type": "absolute", '"$sizes"'}'
+layers 'full_attention, sliding_attention'
+spec 0 scheme=rope base=160000
+spec 1 scheme=rope base=10000
+noted ignored position_embedding_type "'absolute': the family rotates all the same"
+noted default rope_local_base_freq
 
 # ---- DeBERTa ----
 config '{"model_type": "deberta-v2", "relative_attention": true, "position_buckets": 16,
     "max_relative_positions": -1, "max_position_embeddings": 64, "position_biased_input": false,
     "pos_att_type": ["p2c", "c2p"], '"$sizes"'}'
 layers 'all 2'
-spec 0 scheme=deberta num_buckets=16 max_distance=64 num_heads=4
+spec 0 scheme=deberta num_buckets=16 max_distance=64 num_heads=4 dim=8 pos_att_type=c2p_p2c
 noted default max_relative_positions '-1; Hugging Face takes max_position_embeddings, 64'
-noted info pos_att_type 'divided by sqrt(3 d)'
 config '{"model_type": "deberta-v2", "relative_attention": true, "position_buckets": 16,
     "max_relative_positions": 128, "pos_att_type": "c2p", '"$sizes"'}'
 layers 'all 2, embedding 1'
-spec 0 max_distance=128
+spec 0 max_distance=128 pos_att_type=c2p
 spec 1 scheme=learned dim=32
-noted info pos_att_type 'divided by sqrt(2 d)'
 noted default position_biased_input
 config '{"model_type": "deberta", "relative_attention": true, "position_biased_input": false,
-    "position_buckets": 16, "pos_att_type": "c2p|p2c", '"$sizes"'}'
-same "$(jq -c '[.layers[].spec]' "$work/answer")" '[null]' 'the first DeBERTa'
-noted missing position_buckets 'a row of its own'
+    "position_buckets": 16, "pos_att_type": "p2c|none", '"$sizes"'}'
+spec 0 scheme=deberta log_buckets=false max_distance=512 pos_att_type=p2c num_buckets=null
 noted ignored position_buckets
+config '{"model_type": "deberta-v2", "relative_attention": true, "position_biased_input": false,
+    "position_buckets": -1, "pos_att_type": ["c2p"], '"$sizes"'}'
+spec 0 log_buckets=false
+config '{"model_type": "deberta-v2", "relative_attention": true, '"$sizes"'}'
+same "$(jq -c '[.layers[].spec.scheme]' "$work/answer")" '[null,"learned"]' 'no terms'
+noted missing pos_att_type
+broken 'pos_att_type: must be a list or a string' '{"model_type": "deberta",
+    "relative_attention": true, "pos_att_type": 3, '"$sizes"'}'
 config '{"model_type": "deberta", "position_biased_input": false, '"$sizes"'}'
 spec 0 scheme=none
 noted default relative_attention
@@ -303,6 +313,35 @@ noted runtime short_mscale 'vllm multiplies'
 broken 'short_factor: must lie in' '{"model_type": "phi3", "max_position_embeddings": 256,
     "rope_scaling": {"type": "longrope", "factor": 2.0, "short_factor": [1, -1, 1, 1],
     "long_factor": [1, 1, 1, 1]}, '"$sizes"'}'
+
+# ---- what configs leave out, since it is what the class takes ----
+config '{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
+    "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}'
+layers 'full_attention, sliding_attention'
+spec 0 base=1000000 scaling=linear dim=256
+spec 1 base=10000 scaling=none dim=256
+noted default rope_local_base_freq 10000
+noted default head_dim 256
+config '{"model_type": "llava", "text_config": {"model_type": "llama",
+    "max_position_embeddings": 4096}}'
+spec 0 dim=128 base=10000
+noted default head_dim 128
+config '{"model_type": "llama4_text", "attn_temperature_tuning": 4, "no_rope_layers": [1, 0]}'
+spec 1 temperature=llama4 temperature_scale=0.1 temperature_length=8192
+noted default attn_temperature_tuning
+config '{"model_type": "ernie4_5_moe_vl", "rope_scaling": {"type": "default",
+    "mrope_section": [1, 1, 2]}, "rope_3d": true, "freq_allocation": 20, '"$sizes"'}'
+spec 0 mrope_order=hw_t mrope_interleaved=true pairing=interleaved
+says '.unused_keys == []'
+config '{"model_type": "mamba2", "time_step_limit": [0.0, Infinity], "a \" Infinity": -Infinity,
+    "max_position_embeddings": 64, "rope_theta": null}'
+spec 0 scheme=none
+noted legacy '' 'Infinity is no JSON'
+says '.unused_keys == ["time_step_limit", "a \" Infinity", "rope_theta"]'
+says '[.notes[] | select(.kind == "unknown")] == []'
+broken 'rope_theta: must lie in' '{"model_type": "llama", "rope_theta": Infinity, '"$sizes"'}'
+config '{"model_type": "t5", "n_positions": 512, '"$sizes"'}'
+noted ignored n_positions
 
 # A runtime's reading is claimed only of a family that was read.
 config '{"model_type": "arcee", "rope_scaling": {"rope_type": "yarn", "factor": 2.0,
