@@ -55,7 +55,8 @@ done
 printf 'GGUF' >"$dir/short"
 refused /v1/resolve 400 header "${json[@]}" --data-binary "@$dir/short"
 refused /v1/resolve 400 '' "${json[@]}" --data-binary '{"rope_theta": NaN}'
-refused /v1/resolve 400 rope_theta "${json[@]}" --data-binary '{"model_type": "llama", "rope_theta": "1e4",
+refused /v1/resolve 400 rope_theta "${json[@]}" --data-binary '{"model_type": "llama",
+    "rope_theta": "1e4",
     "hidden_size": 64, "num_attention_heads": 2}'
 head -c 100000 /dev/zero | tr '\0' '[' >"$dir/deep"
 refused /v1/resolve 400 '' "${json[@]}" --data-binary "@$dir/deep"
