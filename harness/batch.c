@@ -200,6 +200,10 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
         blame(trial, POSREF_VERDICT_NONDETERMINISTIC, record->bad_tensor, record->bad_offset_bytes);
         snprintf(trial->why, sizeof trial->why, "two runs of the same call differ");
         return;
+    case POSREF_WIRE_LATE:
+        blame(trial, POSREF_VERDICT_BAD_WRITE, record->bad_tensor, record->bad_offset_bytes);
+        snprintf(trial->why, sizeof trial->why, "written after the call returned");
+        return;
     case POSREF_WIRE_DISTURBED:
         trial->verdict = POSREF_VERDICT_ERROR;
         snprintf(trial->why, sizeof trial->why, "closed descriptors that are not the plugin's");

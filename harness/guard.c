@@ -70,8 +70,16 @@ bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot)
     return true;
 }
 
+const unsigned char *posref_guard_other(const struct posref_guard_slot *slot)
+{
+    if (2 * (slot->size_bytes + POSREF_GUARD_CANARY_BYTES) > (size_t)(slot->end - slot->begin))
+        return NULL;
+    return slot->side == POSREF_GUARD_AFTER ? slot->begin : slot->end - slot->size_bytes;
+}
+
 /* A signal handler takes no argument of ours: this is what it needs, written once at the start. */
 static struct {
+    volatile sig_atomic_t closed; /* between calls */
     struct posref_wire *wire;
     const struct posref_guard_slot *slots;
 } watched;
@@ -126,10 +134,25 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         }
         wire->fault_is_write = fault_is_write(context);
     }
+    wire->fault_is_late = watched.closed;
     atomic_store(&wire->fault_signal, (uint32_t)number);
     signal(number, SIG_DFL);
     if (info->si_code <= 0)
         raise(number); /* sent, not caused: returning would not repeat it */
+}
+
+bool posref_guard_close(struct posref_guard_slot slots[POSREF_MAX_TENSORS], bool close)
+{
+    const int access = close ? PROT_NONE : PROT_READ | PROT_WRITE;
+    bool good = true;
+    watched.closed = close;
+    for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
+        const size_t open = slots[i].open_bytes;
+        if (slots[i].data && open > 0)
+            good = mprotect(slots[i].begin, open, access) == 0 &&
+                   mprotect(slots[i].end - open, open, access) == 0 && good;
+    }
+    return good;
 }
 
 bool posref_guard_watch(struct posref_wire *wire, const struct posref_guard_slot *slots)

@@ -32,6 +32,13 @@ bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
  * tensor, from the tensor's first byte. */
 bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot);
 
+/* Makes the tensors of all slots in use inaccessible, or accessible again. An access in between is
+ * one after the call returned. false: it cannot be done. */
+bool posref_guard_close(struct posref_guard_slot slots[POSREF_MAX_TENSORS], bool close);
+/* The bytes of the tensor as it was placed on the other side, which are as they were left there;
+ * NULL where they overlap. */
+const unsigned char *posref_guard_other(const struct posref_guard_slot *slot);
+
 /* Installs handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL on a stack of their own. They note in
  * `wire` what happened and let the signal kill the process. */
 bool posref_guard_watch(struct posref_wire *wire, const struct posref_guard_slot *slots);

@@ -410,12 +410,32 @@ static void add_explanations(struct posref_buffer *out, const struct posref_tall
                              posref_grade_name(tally->lower));
 }
 
+/* What calls left behind in the plugin's process. */
+static void add_left(struct posref_buffer *out, const json_t *left)
+{
+    static const char *const changed[][2] = {{"rounding", "the rounding mode"},
+                                             {"flush", "how subnormal numbers are treated"},
+                                             {"locale", "the locale"}};
+    const json_t *handlers = json_object_get(left, "handlers");
+    if (integer_of(left, "threads") > 0)
+        posref_buffer_printf(out, "note     calls of the plugin left %" PRId64 " thread(s) behind\n",
+                             integer_of(left, "threads"));
+    for (size_t k = 0; k < json_array_size(handlers); k++)
+        posref_buffer_printf(out, "%s%s", k ? ", SIG" : "note     the plugin handles SIG",
+                             json_string_value(json_array_get(handlers, k)));
+    posref_buffer_text(out, json_array_size(handlers) ? "\n" : "");
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        if (json_is_true(json_object_get(left, changed[k][0])))
+            posref_buffer_printf(out, "note     the plugin changed %s\n", changed[k][1]);
+}
+
 static void add_notes(struct posref_buffer *out, const json_t *footer)
 {
     int64_t printed = integer_of(footer, "printed_bytes"), workers = integer_of(footer, "workers");
     if (workers > 1)
         posref_buffer_printf(out, "note     the plugin's process died or was ended %" PRId64
                              " time(s)\n", workers - 1);
+    add_left(out, json_object_get(footer, "left"));
     if (strcmp(text_of(footer, "close"), "pass") != 0)
         posref_buffer_printf(out, "note     closing the plugin: %s\n", text_of(footer, "close"));
     if (printed > 0) {

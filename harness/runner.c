@@ -31,6 +31,7 @@ struct posref_runner {
     struct late late[MAX_GROUPS];
     size_t n_late;
     struct posref_batch batch;
+    struct posref_left left; /* of all workers */
 };
 
 /* How the worker died, as a verdict. Faults next to a tensor are named by posref_batch_blame. */
@@ -71,6 +72,8 @@ static void read_fault(struct posref_trial *trial, struct posref_wire *wire)
     trial->verdict = wire->fault_is_write ? POSREF_VERDICT_BAD_WRITE : POSREF_VERDICT_BAD_READ;
     trial->tensor = tensor->name;
     trial->element = posref_wire_element(wire->fault_offset_bytes, tensor->dtype);
+    if (wire->fault_is_late)
+        snprintf(trial->why, sizeof trial->why, "after the call returned");
 }
 
 static enum posref_status check_load(struct posref_runner *r, struct posref_error *err)
@@ -314,6 +317,18 @@ static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum 
     return k;
 }
 
+/* Adds up what the worker says is left behind; the plugin could have written it too. */
+static void keep_left(struct posref_runner *r)
+{
+    const struct posref_left *now = &r->process.wire->left;
+    if (now->n_threads > r->left.n_threads)
+        r->left.n_threads = now->n_threads;
+    r->left.handlers |= now->handlers;
+    r->left.rounding |= now->rounding;
+    r->left.flush |= now->flush;
+    r->left.locale |= now->locale;
+}
+
 /* The group's run of timeouts, or NULL when there are too many groups to count. */
 static struct late *late_of(struct posref_runner *r, const char *group)
 {
@@ -405,11 +420,17 @@ enum posref_status posref_runner_run(struct posref_runner *r, struct posref_tria
             how = await(r, trials + done);
         else
             (void)posref_process_wait(&r->process, 1);
+        keep_left(r);
         size_t settled = settle(r, trials + done, how);
         count_timeouts(r, trials + done, settled);
         done += settled;
     }
     return POSREF_OK;
+}
+
+const struct posref_left *posref_runner_left(const struct posref_runner *r)
+{
+    return &r->left;
 }
 
 const char *posref_runner_plugin_name(const struct posref_runner *r)

@@ -64,6 +64,10 @@ const char *posref_runner_plugin_version(const struct posref_runner *runner);
  * it wrote in all. */
 const char *posref_runner_captured(const struct posref_runner *runner, uint64_t *total_bytes);
 
+/* What the plugin left behind in its processes after calls. */
+struct posref_left;
+const struct posref_left *posref_runner_left(const struct posref_runner *runner);
+
 /* Workers started so far. */
 unsigned posref_runner_n_workers(const struct posref_runner *runner);
 

@@ -61,6 +61,7 @@ struct posref_stream_footer {
     const char *printed; /* by the plugin */
     uint64_t printed_bytes;
     unsigned n_workers;
+    const struct posref_left *left; /* or NULL */
     bool conforms;
 };
 void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_footer *footer);

@@ -2,6 +2,7 @@
 /* The lines of a run as JSON. */
 #include "plugin_text.h"
 #include "stream.h"
+#include "wire.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -241,6 +242,42 @@ bool posref_counts_conform(const struct posref_stream_counts *counts,
            counts->n_fixed == 0 && counts->n_required == 0;
 }
 
+/* {"threads": 2, "handlers": ["USR1"], "rounding": true, ...}; nothing where nothing is left. */
+static void add_left(struct posref_buffer *out, const struct posref_left *left)
+{
+    const struct {
+        const char *name;
+        bool is;
+    } changed[] = {{"rounding", left->rounding}, {"flush", left->flush}, {"locale", left->locale}};
+    const char *separator = ", \"left\": {";
+    if (left->n_threads > 0) {
+        posref_buffer_printf(out, "%s\"threads\": %u", separator, left->n_threads);
+        separator = ", ";
+    }
+    if (left->handlers) {
+        const char *comma = "";
+        posref_buffer_printf(out, "%s\"handlers\": [", separator);
+        for (int number = 1; number <= 64; number++) {
+            const char *name = sigabbrev_np(number);
+            if ((left->handlers >> (number - 1) & 1) == 0)
+                continue;
+            if (name)
+                posref_buffer_printf(out, "%s\"%s\"", comma, name);
+            else
+                posref_buffer_printf(out, "%s\"%d\"", comma, number);
+            comma = ", ";
+        }
+        posref_buffer_text(out, "]");
+        separator = ", ";
+    }
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        if (changed[k].is) {
+            posref_buffer_printf(out, "%s\"%s\": true", separator, changed[k].name);
+            separator = ", ";
+        }
+    posref_buffer_text(out, strcmp(separator, ", ") == 0 ? "}" : "");
+}
+
 void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_footer *footer)
 {
     const struct posref_stream_counts *counts = footer->counts;
@@ -279,6 +316,8 @@ void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_
     add_integer(out, "printed_bytes", (int64_t)footer->printed_bytes);
     if (footer->printed_bytes)
         add_text(out, "printed", footer->printed);
+    if (footer->left)
+        add_left(out, footer->left);
     add_integer(out, "plugin_ns", (int64_t)counts->run_ns);
     posref_buffer_text(out, "}\n");
 }

@@ -189,6 +189,7 @@ static enum posref_status end(struct posref_run *run, bool *conforms, int64_t *n
     enum posref_status status = explain(text, &footer.n_unexplained, run, err);
     char printed[4096 + 1] = "";
     if (run->runner) {
+        footer.left = posref_runner_left(run->runner);
         footer.n_workers = posref_runner_n_workers(run->runner);
         posref_runner_close(run->runner, &footer.close_verdict);
         snprintf(printed, sizeof printed, "%s",

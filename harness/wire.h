@@ -33,7 +33,8 @@ enum posref_load { POSREF_LOAD_NONE, POSREF_LOAD_FAILED, POSREF_LOAD_NO_ENTRY, P
 
 enum posref_wire_result { POSREF_WIRE_NOT_RUN, POSREF_WIRE_RETURNED, POSREF_WIRE_DECLINED,
                           POSREF_WIRE_ERROR, POSREF_WIRE_BAD_STATUS, POSREF_WIRE_INPUT_MODIFIED,
-                          POSREF_WIRE_BAD_WRITE, POSREF_WIRE_DIFFERS, POSREF_WIRE_DISTURBED };
+                          POSREF_WIRE_BAD_WRITE, POSREF_WIRE_DIFFERS, POSREF_WIRE_DISTURBED,
+                          POSREF_WIRE_LATE };
 
 struct posref_wire_tensor {
     char name[32];
@@ -54,6 +55,13 @@ struct posref_wire_case {
     _Atomic uint32_t result;
 };
 
+/* What the plugin has left behind in its process. */
+struct posref_left {
+    uint32_t n_threads;
+    uint32_t rounding, flush, locale; /* 1: changed */
+    uint64_t handlers;                /* of signal n in bit n - 1 */
+};
+
 struct posref_wire {
     _Atomic uint64_t progress; /* case index << 8 | enum posref_phase */
     uint32_t n_cases;
@@ -68,6 +76,8 @@ struct posref_wire {
     int32_t fault_tensor; /* -1: not next to a tensor of the call */
     int32_t fault_is_write;
     int64_t fault_offset_bytes;
+    int32_t fault_is_late; /* the call had returned */
+    struct posref_left left;
 };
 
 static inline uint64_t posref_wire_progress(uint32_t index, enum posref_phase phase)

@@ -130,6 +130,7 @@ static void run_batch(struct posref_worker *w)
     uint32_t n = w->wire->n_cases;
     for (uint32_t i = 0; i < n; i++)
         posref_worker_run(w, i, &cases[i]);
+    posref_left_look(w->wire, &w->before);
     posref_worker_phase(w, n, POSREF_PHASE_IDLE);
 }
 
@@ -169,7 +170,9 @@ int posref_worker_main(int argc, char **argv)
     w.memory = memory;
     if (!posref_guard_init(w.slots) || !posref_guard_watch(w.wire, w.slots))
         return 3;
+    posref_left_begin(&w.before);
     load_plugin(&w, argv[1], argv[2]);
+    w.n_threads = posref_left_threads(&w.before);
     posref_worker_phase(&w, 0, POSREF_PHASE_IDLE);
     while (tell(POSREF_WIRE_DONE) && hear() == POSREF_WIRE_BATCH)
         run_batch(&w);

@@ -56,6 +56,10 @@ convicts writes_nan nan 'y[0]'
 convicts returns_error error
 convicts returns_garbage error '' 'returned the unknown status 4711'
 convicts varies nondeterministic 'y[0]'
+convicts stale nondeterministic
+convicts writes_later bad-write 'y[0]' 'after the call returned'
+convicts changes_rounding nondeterministic
+same "$(jq -c .left "$work/footer")" '{"rounding":true}' 'a rounding mode left behind'
 convicts closes_descriptors error '' "closed descriptors that are not the plugin's"
 convicts swaps_pairs fail
 same "$(jq -r '.explanations[].summary' "$work/footer")" \
@@ -80,6 +84,14 @@ judge prints
 same "$status" 0 'prints'
 same "$(jq '.printed_bytes > 10000' "$work/footer")" true 'what it printed'
 same "$(jq -r .printed "$work/footer" | head -n 1)" '{"type": "footer", "verdict": "pass"}' text
+judge leaves_threads
+same "$status" 0 'leaves_threads'
+flush=$([ "$(uname -m)" = x86_64 ] && echo '"flush":true,')
+same "$(jq -c .left "$work/footer")" \
+    "{\"threads\":1,\"handlers\":[\"USR1\"],$flush\"locale\":true}" 'what is left behind'
+run test "$BUILD/mutants/leaves_threads.so" id=rope/half/none/d4-b1e4/near --suite smoke --db "$db" \
+    --dtype f32 --report text --report "json:$work/j"
+same "$(grep -c '^note ' "$work/out") $(jq -c '.left.handlers' "$work/j")" '4 ["USR1"]' 'notes'
 judge forks
 same "$status" 0 'forks'
 same "$(pgrep -cx posref-orphan)" 0 'children left behind'
