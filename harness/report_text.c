@@ -418,8 +418,8 @@ static void add_left(struct posref_buffer *out, const json_t *left)
                                              {"locale", "the locale"}};
     const json_t *handlers = json_object_get(left, "handlers");
     if (integer_of(left, "threads") > 0)
-        posref_buffer_printf(out, "note     calls of the plugin left %" PRId64 " thread(s) behind\n",
-                             integer_of(left, "threads"));
+        posref_buffer_printf(out, "note     calls of the plugin left %" PRId64 " thread(s) "
+                             "behind\n", integer_of(left, "threads"));
     for (size_t k = 0; k < json_array_size(handlers); k++)
         posref_buffer_printf(out, "%s%s", k ? ", SIG" : "note     the plugin handles SIG",
                              json_string_value(json_array_get(handlers, k)));

@@ -22,8 +22,8 @@ static unsigned control_word(void)
 }
 #endif
 
-/* A directory has a link from each of its own, and two more; a kept descriptor saves a walk of a few
- * microseconds. */
+/* A directory has a link from each of its own, and two more; a kept descriptor saves the walk of a
+ * few microseconds. */
 int posref_left_threads(const struct posref_left_before *before)
 {
     struct stat info;
@@ -60,6 +60,6 @@ void posref_left_look(struct posref_wire *wire, const struct posref_left_before 
     }
     wire->left.rounding |= fegetround() != before->rounding;
     wire->left.flush |= control_word() != before->control;
-    const char *locale = setlocale(LC_ALL, NULL);
+    const char *locale = setlocale(LC_ALL, NULL); /* lint: allow setlocale: it asks only */
     wire->left.locale |= locale && strcmp(locale, "C") != 0;
 }

@@ -89,8 +89,8 @@ same "$status" 0 'leaves_threads'
 flush=$([ "$(uname -m)" = x86_64 ] && echo '"flush":true,')
 same "$(jq -c .left "$work/footer")" \
     "{\"threads\":1,\"handlers\":[\"USR1\"],$flush\"locale\":true}" 'what is left behind'
-run test "$BUILD/mutants/leaves_threads.so" id=rope/half/none/d4-b1e4/near --suite smoke --db "$db" \
-    --dtype f32 --report text --report "json:$work/j"
+run test "$BUILD/mutants/leaves_threads.so" id=rope/half/none/d4-b1e4/near --suite smoke \
+    --db "$db" --dtype f32 --report text --report "json:$work/j"
 same "$(grep -c '^note ' "$work/out") $(jq -c '.left.handlers' "$work/j")" '4 ["USR1"]' 'notes'
 judge forks
 same "$status" 0 'forks'
