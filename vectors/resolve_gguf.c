@@ -329,6 +329,35 @@ static enum posref_status read_sizes(struct header *h, double *dim, double *rota
     return POSREF_OK;
 }
 
+/* Pairs of each axis, four streams. Without the key, or all on one axis, it is a rope of text. */
+static enum posref_status set_sections(struct header *h)
+{
+    static const char *const interleaved[] = {"qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe"};
+    const struct posref_gguf_pair *pair = find(h, "rope.dimension_sections");
+    int64_t part[4] = {0, 0, 0, 0};
+    char text_of[64];
+    bool imrope = false;
+    if (!pair)
+        return POSREF_OK;
+    for (uint64_t i = 0; i < 4; i++)
+        if (!posref_gguf_integer(&part[i], h->gguf, pair->key, i) || part[i] < 0 ||
+            part[i] > MAX_PAIRS)
+            return posref_fail(h->r->err, POSREF_BAD_INPUT, "rope.dimension_sections",
+                               "must be four numbers of pairs");
+    if (part[1] == 0 && part[2] == 0)
+        return POSREF_OK;
+    for (size_t i = 0; i < sizeof interleaved / sizeof *interleaved; i++)
+        imrope = imrope || strcmp(h->arch, interleaved[i]) == 0;
+    snprintf(text_of, sizeof text_of, "%d,%d,%d,%d", (int)part[0], (int)part[1], (int)part[2],
+             (int)part[3]);
+    struct posref_spec *spec = &h->layer->spec;
+    resolve_set(spec, "pairing", "half"); /* of every kernel with sections */
+    resolve_set(spec, "mrope_section", text_of);
+    resolve_set(spec, "mrope_interleaved", imrope ? "true" : "false");
+    resolve_set(spec, "mrope_order", imrope ? "imrope" : "chunked");
+    return POSREF_OK;
+}
+
 static enum posref_status read_rope(struct header *h, const char *pairing, const char *base_key)
 {
     double dim = 0, rotated = 0, base = 10000, context = 0;
@@ -351,6 +380,8 @@ static enum posref_status read_rope(struct header *h, const char *pairing, const
     resolve_set(spec, "scaling", "none");
     h->layer->has_spec = true;
     status = set_scaling(h, context);
+    if (status == POSREF_OK)
+        status = set_sections(h);
     if (status == POSREF_OK)
         status = apply_divisors(h, context);
     if (status == POSREF_OK && h->layer->has_spec)

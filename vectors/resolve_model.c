@@ -51,9 +51,12 @@ static enum posref_status read_head_dim(struct resolve *r, struct resolve_model 
                     "the family takes", m->head_dim);
         return POSREF_OK;
     }
-    if (!has_hidden || !has_heads)
-        return posref_fail(r->err, POSREF_BAD_INPUT, has_hidden ? "num_attention_heads"
-                           : "hidden_size", "is missing, and so is head_dim");
+    if (!has_hidden || !has_heads) {
+        char path[128];
+        snprintf(path, sizeof path, "%s%s", m->scope->path, has_hidden ? "num_attention_heads"
+                 : "hidden_size");
+        return posref_fail(r->err, POSREF_BAD_INPUT, path, "is missing, and so is head_dim");
+    }
     m->head_dim = m->hidden_size / m->n_heads;
     if (m->hidden_size % m->n_heads != 0)
         resolve_say(r, NULL, "contradiction", "hidden_size", "%d is no multiple of %d heads; "

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LONGEST 2147483648.0 /* of seq_len */
+
 static enum posref_status missing(struct resolve *r, const struct resolve_rope *rope,
                                   const char *key)
 {
@@ -175,7 +177,7 @@ static void set_growing(struct resolve *r, struct resolve_layer *layer,
     ignored(r, layer, rope, rope->has_inside, "original_max_position_embeddings");
     resolve_set_number(&layer->spec, "original_max_position_embeddings", length);
     resolve_set_number(&layer->spec, "seq_len", length);
-    for (int times = 2; times <= 4; times *= 2) {
+    for (int times = 2; times <= 4 && times * length <= LONGEST; times *= 2) {
         struct resolve_regime *regime = add_regime(layer, times * length);
         snprintf(regime->when, sizeof regime->when, "%.15g tokens (the base grows with the length)",
                  times * length);

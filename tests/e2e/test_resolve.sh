@@ -307,6 +307,30 @@ broken 'must hold numbers only' '{"model_type": "phi3", "rope_scaling": {"type":
     "short_factor": [1, "2"], "long_factor": [1]}, '"$size"'}'
 head -c 12000 /dev/zero | tr '\0' '[' >"$work/config.json"
 refuses 'config.json: line' resolve "$work/config.json"
+for ((i = 0; i < 10000; i++)); do printf '{"text_config": '; done >"$work/config.json"
+refuses 'maximum parsing depth' resolve "$work/config.json"
+printf '\xef\xbb\xbf{"model_type": "llama", %s}' "$size" >"$work/config.json"
+refuses 'config.json: line 1' resolve "$work/config.json"
+printf '{"model_type": "ll\xffama", %s}' "$size" >"$work/config.json"
+refuses 'unable to decode byte 0xff' resolve "$work/config.json"
+broken 'must be a whole number' '{"model_type": "llama", "hidden_size": 4096.5,
+    "num_attention_heads": 32}'
+broken 'must be a number, got a boolean' '{"model_type": "llama", "hidden_size": true,
+    "num_attention_heads": 32}'
+broken 'more than 12 kinds of layers' "{\"model_type\": \"llama\", $size, \"rope_parameters\": {$(
+    seq -s, -f '"t%g": {"rope_theta": 10000}' 100)}}"
+broken 'layer_types: must be a list of at most 4096' "{\"model_type\": \"llama\", $size,
+    \"layer_types\": [$(seq -s, 5000)]}"
+config '{"model_type": "llama", "max_position_embeddings": 2147483647,
+    "rope_scaling": {"type": "dynamic", "factor": 2.0}, '"$size"'}'
+says '.layers[0].regimes == []'
+# 200,000 keys that look like positions: said, and cut short, within 256 MiB and a minute.
+(printf '{"model_type": "llama", %s' "$size" && seq -f ', "rope_%g": 1' 200000 && echo '}') \
+    >"$work/config.json"
+(ulimit -v 262144 && timeout 60 "$POSREF" resolve "$work/config.json") >"$work/out"
+says '(.unused_keys | length == 2000) and (.notes | length == 48)'
+printf 'GGUF\3\0\0\0%s' "$(printf '\377%.0s' {1..16})" >"$work/config.json"
+refuses 'metadata keys in a file of 24 bytes' resolve "$work/config.json"
 (printf '{"a": "' && head -c 100000000 /dev/zero | tr '\0' 'x' && printf '"}') >"$work/config.json"
 refuses 'a config of 100000009 bytes' resolve "$work/config.json"
 "$POSREF" resolve - <"$work/config.json" >"$work/out" 2>"$work/err"
@@ -324,6 +348,30 @@ for file in "$here"/configs/*.json; do
 done
 same "$(sed -n '/^| model | layers/,/^$/p' "$here/../../docs/models.md" | sed -e 1,2d -e '/^$/d')" \
     "$(cat "$work/rows")" 'the runtimes of docs/models.md'
+
+# Where the database has vectors of a config's spec, the numbers are theirs.
+succeeds generate --suite smoke -o "$work/smoke.db"
+n_vectors=0
+for file in "$here"/configs/*.json; do
+    succeeds resolve "$file"
+    cp "$work/out" "$work/answer"
+    while IFS=$'\t' read -r -a words; do
+        layer=${words[0]}
+        run list op=frequencies "${words[@]:1}" --db "$work/smoke.db"
+        id=$(head -n 1 "$work/out")
+        [ -n "$id" ] || continue
+        n_vectors=$((n_vectors + 1))
+        succeeds show "$id" --format json --db "$work/smoke.db"
+        same "$(jq -c --argjson layer "$layer" '.layers[$layer] | [.inv_freq, .attention_factor]' \
+            "$work/answer")" "$(jq -c '.outputs | [.inv_freq.data, (.attention_factor.data[0] // 1)]' \
+            "$work/out")" "$id for $file"
+    done < <(jq -r '.layers | to_entries[] | select(.value.spec.scheme == "rope") |
+        [(.key | tostring), (.value.spec | to_entries[] |
+        select(.key | startswith("temperature") or . == "seq_len" | not) | .key + "=" + (.value |
+        if type == "array" then map(tostring) | join(",") else tostring end))] | join("\t")' \
+        "$work/answer")
+done
+if [ "$n_vectors" -ge 5 ]; then ok; else bad "vectors of $n_vectors specs only"; fi
 
 # docs/resolve.md shows what its commands print.
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -55,6 +55,17 @@ static void add_whole(struct file *file, const char *key, uint32_t value)
     file->n_pairs++;
 }
 
+static void add_list(struct file *file, const char *key, const uint32_t *value, uint64_t n)
+{
+    string(&file->pairs, key);
+    number(&file->pairs, 9, 4); /* a list */
+    number(&file->pairs, 4, 4); /* of U32 */
+    number(&file->pairs, n, 8);
+    for (uint64_t i = 0; i < n; i++)
+        number(&file->pairs, value[i], 4);
+    file->n_pairs++;
+}
+
 static uint32_t bits_of(double value)
 {
     float narrow = (float)value;
@@ -180,6 +191,35 @@ START_TEST(keys_and_defaults)
 }
 END_TEST
 
+/* Sections by axis: in turn for Qwen3-VL's kernel, one after another for the others. */
+START_TEST(sections)
+{
+    static const struct { const char *arch, *order; } kernels[] = {
+        {"qwen2vl", "chunked"}, {"qwen3vl", "imrope"}, {"qwen3vlmoe", "imrope"},
+        {"glm4", "chunked"}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct file file;
+        struct posref_error err = {{0}, {0}};
+        char key[64];
+        sizes(&file, kernels[i].arch);
+        snprintf(key, sizeof key, "%s.rope.dimension_sections", kernels[i].arch);
+        add_list(&file, key, (const uint32_t[]){24, 20, 20, 0}, 4);
+        json_t *answer = resolve(&file, &err);
+        ck_assert_msg(answer != NULL, "%s: %s", err.key, err.text);
+        ck_assert_str_eq(json_string_value(field(answer, 0, "mrope_order")), kernels[i].order);
+        ck_assert_str_eq(json_string_value(field(answer, 0, "pairing")), "half");
+        ck_assert_uint_eq(json_array_size(field(answer, 0, "mrope_section")), 4);
+        ck_assert(json_number_value(json_array_get(field(answer, 0, "mrope_section"), 1)) == 20);
+        json_decref(answer);
+
+        sizes(&file, kernels[i].arch); /* too few */
+        add_list(&file, key, (const uint32_t[]){24, 20}, 2);
+        ck_assert(resolve(&file, &err) == NULL);
+        ck_assert_str_eq(err.key, "rope.dimension_sections");
+    }
+}
+END_TEST
+
 /* DeepSeek's log multiplier is stored as a tenth; the attention factor cancels. */
 START_TEST(log_multiplier)
 {
@@ -283,6 +323,7 @@ int main(void)
     Suite *suite = suite_create("resolve_gguf");
     TCase *tests = tcase_create("resolve_gguf");
     tcase_add_test(tests, keys_and_defaults);
+    tcase_add_test(tests, sections);
     tcase_add_test(tests, log_multiplier);
     tcase_add_test(tests, divisors_of_llama3);
     tcase_add_test(tests, sliding_layers_and_slopes);
