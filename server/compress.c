@@ -17,8 +17,10 @@ void posref_reply_compress(struct posref_reply *reply)
     if (!posref_reply_is_compressible(reply))
         return;
     z_stream stream = {.next_in = (Bytef *)body->data, .avail_in = (uInt)body->length};
-    /* 15 + 16: the largest window, in gzip's wrapping. */
-    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+    /* What is made for one request is not worth as much time as what is kept: 5 MB of numbers took
+     * 0.07 s instead of 0.45 s, for 7 % more bytes. 15 + 16: the largest window, as gzip. */
+    int level = reply->stored ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED;
+    if (deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return;
     posref_buffer_init(&packed, body->max_bytes);

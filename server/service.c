@@ -90,7 +90,8 @@ static bool refuse_params(struct posref_reply *reply, const struct posref_route 
     for (size_t i = 0; i < uri->n_params; i++) {
         const char *key = uri->param[i].key, *known;
         size_t k = 0;
-        while ((known = posref_route_param(route, k)) && strcmp(known, key) != 0)
+        while ((known = posref_route_param(route, k)) &&
+               (known[0] != key[0] || strcmp(known, key) != 0))
             k++;
         if (known)
             continue;
@@ -170,9 +171,9 @@ static const struct posref_route *answer(struct posref_service *service,
     bool get = strcmp(http->method, "GET") == 0;
     if (get && !posref_reply_range(reply, http->range, http->if_range))
         refuse_range(reply);
+    reply->stored = call.route->stored && (reply->status == 200 || reply->status == 304);
     if (gzip)
         posref_reply_compress(reply);
-    reply->stored = call.route->stored && (reply->status == 200 || reply->status == 304);
     return call.route;
 }
 

@@ -24,7 +24,7 @@ export function heat(caption, data, rows, columns, { row, column, of = (v) => sh
   for (let i = 0; i < rows * columns; i++)
     image.data.set([...colour(Number(data[i]) / most), 255], 4 * i);
   canvas.getContext('2d').putImageData(image, 0, 0);
-  const reading = el('output', {}, `colours: -${short(most)} (blue) to ${short(most)} (red)`);
+  const reading = el('output', {}, `colours: -${short(most)} (blue) to ${short(most)} (orange)`);
   let at = [0, 0];
   const tell = (r, c) => {
     at = [Math.max(0, Math.min(rows - 1, r)), Math.max(0, Math.min(columns - 1, c))];

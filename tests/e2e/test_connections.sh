@@ -57,7 +57,9 @@ refuse_option() {
 
 db=$dir/smoke.db
 "$posref" generate --suite smoke -o "$db" 2>"$dir/log" || exit 1
-for value in 0 -1 x 1x '' 99999999999999999999 16385; do refuse_option --max-connections "$value"; done
+for value in 0 -1 x 1x '' 99999999999999999999 16385; do
+    refuse_option --max-connections "$value"
+done
 for value in '' x 127.0.0.1: '10.0.0.1,' 1.2.3.4,x; do refuse_option --proxy "$value"; done
 refuse_option --proxy "$(printf '1.1.1.%d,' {1..16})1.1.1.17"
 start --db "$db" --proxy 10.0.0.1,2001:db8::1

@@ -20,7 +20,7 @@ browse() {
     shift
     timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
         --enable-logging=stderr --v=0 --virtual-time-budget=20000 \
-        --user-data-dir="$dir/browser" "$@" "$url/$address" >"$dir/dom" 2>"$dir/stderr"
+        --user-data-dir="$dir/browser" ${dark:+--force-dark-mode} "$@" "$url/$address" >"$dir/dom" 2>"$dir/stderr"
     grep CONSOLE "$dir/stderr" >"$dir/console"
 }
 
@@ -64,7 +64,10 @@ views() {
         view shift 'scheme=rope' "$plot" 'Between '
     fi
     size=390,844 suffix=-phone
-    view circle 'scheme=rope&dim=64' "$square"
+    view circle 'scheme=rope&dim=64' "$square" 'aria-pressed="false"'
+    size='' suffix=-dark dark=yes
+    view circle 'scheme=rope&dim=64&v.position=40' "$square" 'aria-pressed="true"'
+    size='' suffix='' dark=''
 }
 
 # Each scheme of the service in the views that need nothing but positions, and the first model.
