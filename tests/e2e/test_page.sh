@@ -20,7 +20,8 @@ browse() {
     shift
     timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
         --enable-logging=stderr --v=0 --virtual-time-budget=20000 \
-        --user-data-dir="$dir/browser" ${dark:+--force-dark-mode} "$@" "$url/$address" >"$dir/dom" 2>"$dir/stderr"
+        --user-data-dir="$dir/browser" ${dark:+--force-dark-mode} "$@" \
+        "$url/$address" >"$dir/dom" 2>"$dir/stderr"
     grep CONSOLE "$dir/stderr" >"$dir/console"
 }
 

@@ -46,6 +46,27 @@ hostile() {
     out=$(raw "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/suites HTTP/1.1\r\n$end")
     has 'pipelining' "$(tr '\n' ' ' <<<"$out")" '404'
     has 'pipelining' "${out#*404}" '200 OK'
+    # All that our limits allow at once, and more than they allow: the answer is ours.
+    local headers
+    headers=$(printf 'X: %0120d\\r\\n%.0s' {1..60})
+    out=$(raw "GET /v1/eval?dim=$(printf '1,%.0s' {1..4000}) HTTP/1.1\r\n$headers$end")
+    has 'an address and headers of 8000 bytes: ours' "$out" '"param": "dim"'
+    out=$(raw "GET /$(printf '%020000d' 0) HTTP/1.1\r\n$end")
+    has 'an address of 20000 bytes: ours' "$out" '/problems/uri-too-long'
+    out=$(raw "GET / HTTP/1.1\r\nX: $(printf '%020000d' 0)\r\n$end")
+    has 'a header of 20000 bytes: ours' "$out" '/problems/headers-too-large'
+    local line
+    for line in 'TRACE /' 'CONNECT a:80' 'OPTIONS *' "$(printf '%03000d' 0) /" '\xff\xfe /' \
+        'GET \\v1' 'GET /%c0%af' 'GET /v1/suites#x' 'GET ftp://a/v1/suites' 'GET http://a?x=1'; do
+        out=$(raw "$line HTTP/1.1\r\n$end")
+        has "${line:0:30}: ours" "$out" 'application/problem+json'
+    done
+    for line in 'Content-Encoding: identity\r\nContent-Encoding: gzip' \
+        'Transfer-Encoding: identity' 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked' \
+        'Content-Type: application/json\r\nContent-Type: text/plain' 'Expect: 200-maybe'; do
+        out=$(raw "${post}Content-Length: 2\r\n$line\r\nConnection: close\r\n\r\n{}")
+        has "$line: ours" "$out" 'application/problem+json'
+    done
     # A body that never ends, a request cut short, garbage: nothing of it hurts the others.
     raw "${post}Content-Length: 100\r\n\r\n{" 0.2 >/dev/null
     raw 'GET /v1/suites HTT' 0.2 >/dev/null
