@@ -13,6 +13,7 @@ struct explain_failure {
     enum posref_op op;
     enum posref_dtype dtype;
     int class;
+    bool bent;           /* it has a bent form: trying a claim costs little */
     double right;        /* its distance from the right answer, in limits */
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
     bool copies_stand;   /* channels behind rotary_dim came back as they were */

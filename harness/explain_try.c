@@ -148,7 +148,7 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     const struct posref_bend right = {.spec = *f->spec};
     struct posref_bent bent;
     struct distance d;
-    f->copies_stand = false;
+    f->copies_stand = f->bent = false;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
@@ -156,6 +156,7 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
         return;
     const double u = posref_unit(f->dtype);
+    f->bent = true;
     measure(&d, &bent, f, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);
     f->n_told = d.n_told;

@@ -28,6 +28,14 @@ subject() {
         "Verdict \(.verdict), grade \(.grade): \(.counts.pass) pass, \(.counts.fail) fail, " +
         "\(.counts.unsupported) declined; worst error \(.worst.error_limits * 100 | round) % of " +
         "its limit.\n",
+        (.arithmetic[] | "- \(.scheme) in \(.dtype): " +
+            (if .recipes == [] then "no known recipe"
+             else "equals the recipe \(.recipes[0].recipe) in \(.recipes[0].agree) of " +
+                "\(.recipes[0].tell) elements that tell it from others" end) +
+            ((.valid | map(select(.to > 0)) | group_by(.to) | map(.[0])
+              | map("\(.to) at \(.error)")) as $valid
+             | if $valid == [] then "" else "; valid to " + ($valid | join(", ")) end)),
+        (if .arithmetic == [] then empty else "" end),
         "| scheme | op | scaling | f32 | f16 |", "|---|---|---|---|---|",
         (.groups[] | select(.property == null)
          | select([.f32, .f16] | any(. != null and (.vectors > (.unsupported // 0))))
@@ -45,8 +53,9 @@ cat <<'END'
 
 What widely used libraries compute, judged on core. `make conformance` makes this page again, and
 `make test-thirdparty` checks the verdicts, and that each library is caught and named when it is
-asked for the other pairing. Groups that a library declines as a whole are left out; the adapters in
-[harness/plugins](../harness/plugins) say what is declined, and why.
+asked for the other pairing. Which arithmetic each has, and up to which position it stays within an
+error, is measured too ([recipes.md](recipes.md)). Groups that a library declines as a whole are
+left out; the adapters in [harness/plugins](../harness/plugins) say what is declined, and why.
 END
 awk '$1 == "core" { printf "\nSuite core, version %s, digest `%s`.\n", $2, $3 }' \
     "$here/../../vectors/suites/digests.txt"
