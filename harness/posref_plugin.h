@@ -23,6 +23,7 @@
  *               |                                          |  sin [n, 2 pairs]; table [n, 2 pairs],
  *               |                                          |   [n, pairs, 2] or [n, pairs, 2, 2],
  *               |                                          |   angles [n, pairs] in radians
+ *               | or q, k (maybe mask), as of scores       | contextual_positions, as scores
  *   rotate      | positions [n], x [n, dim]                | y, shape of x
  *               |   or x [n, heads, dim]                   |
  *   rotate_     | positions [n], dy, shape as x            | dx, shape of dy: the gradient, the

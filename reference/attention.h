@@ -33,6 +33,7 @@ struct posref_attention {
     struct posref_positions q_positions, k_positions; /* value NULL: none */
     const char *const *terms;   /* the hook's; begin() may set others */
     int n_terms;                /* of them; begin() may lower it */
+    int n_unscaled;             /* the last of them, without scale and t_i; begin() sets it */
     int scale_factor;           /* the scale is 1/sqrt(dim scale_factor): 1, or what begin() sets */
     void *state;                /* the hook's own, from begin() */
     struct posref_ball *phi;    /* linear: scratch [2, dim] */
@@ -46,8 +47,10 @@ struct posref_attention_estimate {
     double size;       /* sum of the |terms|, before the scale: for q . k, sum of |q_c k_c| */
     double angle;      /* sum of |part| k |angle|: error of the parts that turn, in u of angles */
     double recurrence; /* more of it where angles are built by repeated multiplication */
-    double bias;       /* |bias| */
+    double low;        /* error where values are held in a 16-bit dtype, in its u, beside size's */
+    double bias;       /* |bias|, and the sizes of terms that are not scaled */
     double bias_k;     /* its relative error in float32, in u */
+    double bias_low;   /* as low, of what is not scaled */
 };
 
 enum posref_attention_positions {
@@ -116,10 +119,17 @@ bool posref_attention_sees(const struct posref_attention *a, int64_t i, int64_t 
 
 /* A score in the making. */
 struct posref_attention_score {
-    struct posref_ball term[POSREF_ATTENTION_TERMS]; /* scaled */
-    struct posref_ball sum;                          /* of the terms, before the scale */
-    struct posref_ball bias, value;                  /* value: the score */
+    struct posref_ball term[POSREF_ATTENTION_TERMS]; /* scaled, where they are */
+    struct posref_ball sum;   /* of the terms that are, before the scale */
+    struct posref_ball bias;  /* with the terms that are not */
+    struct posref_ball value; /* the score */
 };
+/* score = sum * scale / root: sets root and scale for this precision. */
+POSREF_MUST_USE enum posref_status posref_attention_set_scale(struct posref_attention *a,
+                                                              unsigned prec_bits);
+/* x t scale / root, as set; t NULL: 1. False: ask for more precision. */
+bool posref_attention_times_scale(struct posref_ball *x, const struct posref_attention *a,
+                                  const struct posref_ball *t, unsigned prec_bits);
 POSREF_MUST_USE enum posref_status
 posref_attention_score(struct posref_attention_score *out, struct posref_attention *a,
                        int64_t head, int64_t i, int64_t j, unsigned prec_bits);

@@ -90,8 +90,7 @@ static bool mla_factor(struct posref_ball *out, const struct posref_spec *spec, 
     return true;
 }
 
-/* score = sum * scale / root, root and scale at this precision. */
-static enum posref_status set_scale(struct posref_attention *a, unsigned prec_bits)
+enum posref_status posref_attention_set_scale(struct posref_attention *a, unsigned prec_bits)
 {
     const struct posref_spec *spec = a->job->spec;
     if (a->prec_bits == prec_bits)
@@ -122,11 +121,12 @@ static enum posref_status temperature(struct posref_ball *out, const struct posr
     return POSREF_OK;
 }
 
-static bool times_scale(struct posref_ball *x, const struct posref_attention *a,
-                        const struct posref_ball *t, unsigned prec_bits)
+bool posref_attention_times_scale(struct posref_ball *x, const struct posref_attention *a,
+                                  const struct posref_ball *t, unsigned prec_bits)
 {
     posref_ball_mul(x, x, &a->scale, prec_bits);
-    posref_ball_mul(x, x, t, prec_bits);
+    if (t)
+        posref_ball_mul(x, x, t, prec_bits);
     return posref_ball_div(x, x, &a->root, prec_bits);
 }
 
@@ -135,7 +135,7 @@ enum posref_status posref_attention_score(struct posref_attention_score *out,
                                           int64_t j, unsigned prec_bits)
 {
     struct posref_ball t;
-    enum posref_status status = set_scale(a, prec_bits);
+    enum posref_status status = posref_attention_set_scale(a, prec_bits);
     if (status == POSREF_OK)
         status = temperature(&t, a, i, prec_bits);
     if (status == POSREF_OK && a->hook->score)
@@ -145,18 +145,21 @@ enum posref_status posref_attention_score(struct posref_attention_score *out,
                              posref_attention_k(a, head, j), a->dim, prec_bits);
     if (status != POSREF_OK)
         return status;
+    const int n_scaled = a->n_terms - a->n_unscaled;
     posref_ball_set(&out->sum, &out->term[0]);
-    for (int n = 1; n < a->n_terms; n++)
+    for (int n = 1; n < n_scaled; n++)
         posref_ball_add(&out->sum, &out->sum, &out->term[n], prec_bits);
-    for (int n = 0; n < a->n_terms; n++)
-        if (!times_scale(&out->term[n], a, &t, prec_bits))
+    for (int n = 0; n < n_scaled; n++)
+        if (!posref_attention_times_scale(&out->term[n], a, &t, prec_bits))
             return POSREF_INTERNAL;
     posref_ball_set(&out->value, &out->sum);
-    if (!times_scale(&out->value, a, &t, prec_bits))
+    if (!posref_attention_times_scale(&out->value, a, &t, prec_bits))
         return POSREF_INTERNAL;
     posref_ball_set_int(&out->bias, 0);
     if (a->hook->bias)
         status = a->hook->bias(&out->bias, a, head, i, j, prec_bits);
+    for (int n = n_scaled; n < a->n_terms; n++)
+        posref_ball_add(&out->bias, &out->bias, &out->term[n], prec_bits);
     posref_ball_add(&out->value, &out->value, &out->bias, prec_bits);
     return status;
 }

@@ -42,6 +42,7 @@ static const char *const schemes[] = {
     "kerple",
     "fire",
     "sandwich",
+    "cope",
     NULL,
 };
 static const char *const partials[] = {"leading", "trailing", "proportional", NULL};
@@ -79,6 +80,8 @@ static const char *const tables[] = {"clipped", "full", NULL};
 static const char *const differences[] = {"query_minus_key", "key_minus_query", NULL};
 static const char *const weights_layouts[] = {"entries_heads", "heads_entries", NULL};
 static const char *const pos_att_types[] = {"c2p_p2c", "c2p", "p2c", NULL};
+static const char *const gate_logits[] = {"scaled", "unscaled", NULL};
+static const char *const position_logits[] = {"unscaled", "scaled", NULL};
 static const char *const kernels[] = {"log", "power", NULL};
 
 static const char *const embedding_types[] = {"shaw", "relative_key", "relative_key_query", NULL};
@@ -419,6 +422,15 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
     [POSREF_FIELD_MLP_WIDTH] = INT("mlp_width", mlp_width, 1, 4096, "channels", NULL,
                                    "hidden channels of the network; default: 32 (fire), 512 "
                                    "(swinv2)"),
+    [POSREF_FIELD_NPOS_MAX] = INT("npos_max", npos_max, 1, 65536, "rows", NULL,
+                                  "rows of the table, for positions 0 to npos_max - 1; required"),
+    [POSREF_FIELD_GATE_LOGITS] = CHOICE("gate_logits", gate_logits, gate_logits, "scaled",
+                                        "what gates are the sigmoid of: q . k times the scale of "
+                                        "the scores, or q . k"),
+    [POSREF_FIELD_POSITION_LOGITS] =
+        CHOICE("position_logits", position_logits, position_logits, "unscaled",
+               "the query's product with the position's row: added to the scaled q . k, or scaled "
+               "with it"),
 };
 
 const struct posref_field_def *posref_field_def(enum posref_field field)

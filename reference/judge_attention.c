@@ -75,6 +75,7 @@ static void estimate(struct posref_attention_estimate *out, const struct judged 
     out->size *= scale;
     out->angle *= scale;
     out->recurrence *= scale;
+    out->low *= scale;
 }
 
 /* Error of a score in u of float32: a sum of dim products in any order, scale and temperature, the
@@ -88,7 +89,7 @@ static double error_float32(const struct judged *g, const struct posref_attentio
  * u. */
 static double error_low(const struct posref_attention_estimate *e)
 {
-    return 5 * e->size + 3 * e->bias;
+    return 5 * e->size + 3 * e->bias + e->low + e->bias_low;
 }
 
 static double position_of(const struct posref_attention *a, int64_t i)

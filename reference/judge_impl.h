@@ -92,6 +92,7 @@ struct posref_attention;
 POSREF_MUST_USE enum posref_status
 posref_judge_units_linear(struct judge_case *c, const struct posref_attention *a);
 POSREF_MUST_USE enum posref_status posref_judge_units_table(struct judge_case *c);
+POSREF_MUST_USE enum posref_status posref_judge_units_cope(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_kerple(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_sandwich(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_network(struct judge_case *c);

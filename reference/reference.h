@@ -75,6 +75,7 @@ enum posref_scheme {
     POSREF_SCHEME_KERPLE,
     POSREF_SCHEME_FIRE,
     POSREF_SCHEME_SANDWICH,
+    POSREF_SCHEME_COPE,
     POSREF_N_SCHEMES
 };
 enum posref_direction { POSREF_DIRECTION_FORWARD, POSREF_DIRECTION_INVERSE };
@@ -118,6 +119,8 @@ enum posref_table_kind { POSREF_TABLE_CLIPPED, POSREF_TABLE_FULL };
 enum posref_difference { POSREF_DIFFERENCE_QUERY_MINUS_KEY, POSREF_DIFFERENCE_KEY_MINUS_QUERY };
 enum posref_entries_layout { POSREF_WEIGHTS_ENTRIES_HEADS, POSREF_WEIGHTS_HEADS_ENTRIES };
 enum posref_pos_att_type { POSREF_POS_ATT_BOTH, POSREF_POS_ATT_C2P, POSREF_POS_ATT_P2C };
+enum posref_gate_logits { POSREF_GATE_LOGITS_SCALED, POSREF_GATE_LOGITS_UNSCALED };
+enum posref_position_logits { POSREF_POSITION_LOGITS_UNSCALED, POSREF_POSITION_LOGITS_SCALED };
 enum posref_kernel { POSREF_KERNEL_LOG, POSREF_KERNEL_POWER };
 
 enum posref_embedding_type { POSREF_EMBEDDING_SHAW, POSREF_EMBEDDING_RELATIVE_KEY,
@@ -233,6 +236,9 @@ enum posref_field {
     POSREF_FIELD_THRESHOLD,
     POSREF_FIELD_EPSILON,
     POSREF_FIELD_MLP_WIDTH,
+    POSREF_FIELD_NPOS_MAX,
+    POSREF_FIELD_GATE_LOGITS,
+    POSREF_FIELD_POSITION_LOGITS,
     POSREF_N_FIELDS
 };
 
@@ -348,6 +354,9 @@ struct posref_spec {
     double threshold;
     double epsilon;
     int mlp_width;
+    int npos_max;
+    int gate_logits;
+    int position_logits;
     bool given[POSREF_N_FIELDS];
 };
 
@@ -468,7 +477,8 @@ enum posref_op {
     POSREF_OP_ALL,
     POSREF_OP_FREQUENCIES, /* inv_freq [r/2], attention_factor []            | alibi: slopes [h] */
     POSREF_OP_TABLE,       /* rope: cos, sin [n, r/2]   | others: table [n, dim];
-                            * swinv2: coordinates [n_q, n_k, 2]. Rope with table_layout concat,
+                            * swinv2: coordinates [n_q, n_k, 2]; cope: contextual_positions, the
+                            * shape of scores, from q and k. Rope with table_layout concat,
                             * repeat: cos, sin [n, r]; cos_sin, sin_cos, interleaved: table [n, r];
                             * complex: table [n, r/2, 2]; matrix: table [n, r/2, 2, 2]; angles:
                             * angles [n, r/2], radians, without the attention factor             */

@@ -81,6 +81,7 @@ extern const struct posref_scheme_def posref_swinv2;
 extern const struct posref_scheme_def posref_kerple;
 extern const struct posref_scheme_def posref_fire;
 extern const struct posref_scheme_def posref_sandwich;
+extern const struct posref_scheme_def posref_cope;
 
 const struct posref_scheme_def *posref_scheme_def(int scheme);
 

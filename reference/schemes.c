@@ -23,6 +23,7 @@ static const struct posref_scheme_def *const schemes[POSREF_N_SCHEMES] = {
     [POSREF_SCHEME_KERPLE] = &posref_kerple,
     [POSREF_SCHEME_FIRE] = &posref_fire,
     [POSREF_SCHEME_SANDWICH] = &posref_sandwich,
+    [POSREF_SCHEME_COPE] = &posref_cope,
 };
 
 static const char *const ops[POSREF_N_OPS] = {

@@ -65,7 +65,7 @@ POSREF_MUST_USE enum posref_status posref_cases_parse(struct posref_case_list *o
  *                      generator seeded by the id: exact in bfloat16 and float16, never zero
  *   x, dy=basis        [n, HEADS, dim]: head h is the h-th of the basis vectors whose channels lie
  *                      at the ends and in the middle of the rotated part and of the head
- *   NAME=1,0.5,...     these values
+ *   NAME=1,0.5,...     these values (q, k, v: a row a position, without heads)
  *   q, k, v=random[:HEADS][xDIM]  rows as many as positions, [n, DIM] or [n, HEADS, DIM]; DIM is
  *                      dim where it is not said
  *   mask=random        [n_q, n_k] of 0 and 1, two ones at least in each row */

@@ -111,7 +111,9 @@ static enum posref_status add_input(struct posref_vector *vector, char *word,
                                     ? posref_positions_parse(tensor, recipe, word, arena, err)
                                     : posref_values_parse(tensor, recipe, word, arena, err);
     if (status == POSREF_OK)
-        status = posref_input_reshape(tensor, &vector->spec, &vector->inputs, err);
+        status = posref_recipe_is_attention(word) && strcmp(word, "mask") != 0
+                     ? posref_recipe_shape(tensor, &vector->inputs, err)
+                     : posref_input_reshape(tensor, &vector->spec, &vector->inputs, err);
     vector->inputs.n += status == POSREF_OK;
     return status;
 }

@@ -17,4 +17,9 @@ POSREF_MUST_USE enum posref_status
 posref_recipe_attention(struct posref_vector *vector, const char *name, const char *recipe,
                         const struct posref_arena *arena, struct posref_error *err);
 
+/* Flat values of q, k or v as a row for each query or key, without heads. */
+POSREF_MUST_USE enum posref_status posref_recipe_shape(struct posref_tensor *tensor,
+                                                       const struct posref_tensors *inputs,
+                                                       struct posref_error *err);
+
 #endif

@@ -97,3 +97,18 @@ enum posref_status posref_recipe_attention(struct posref_vector *vector, const c
                            posref_recipe_seed(vector->id, name), 1.0 / 64);
     return status;
 }
+
+enum posref_status posref_recipe_shape(struct posref_tensor *tensor,
+                                       const struct posref_tensors *inputs,
+                                       struct posref_error *err)
+{
+    const char *of = tensor->name[0] == 'q' ? "q_positions" : "k_positions";
+    const int64_t rows = count_of(inputs, of), count = tensor->shape[0];
+    if (tensor->rank != 1 || rows < 1 || count % rows)
+        return posref_fail(err, POSREF_BAD_INPUT, tensor->name, "%lld values are not %lld rows",
+                           (long long)count, (long long)rows);
+    tensor->rank = 2;
+    tensor->shape[0] = rows;
+    tensor->shape[1] = count / rows;
+    return POSREF_OK;
+}

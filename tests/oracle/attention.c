@@ -131,7 +131,7 @@ static void temperature(arb_t out, struct oracle_attention *a, int64_t i, slong 
 
 /* ---- scores ------------------------------------------------------------------------------ */
 
-static void times_scale(arb_t x, struct oracle_attention *a, int64_t i, slong prec)
+void oracle_times_scale(arb_t x, struct oracle_attention *a, int64_t i, slong prec)
 {
     struct oracle_case *c = a->c;
     arb_t s;
@@ -172,19 +172,22 @@ static void score(arb_t out, arb_ptr term, struct oracle_attention *a, int64_t j
         a->term(term, a, a->head, a->i, j, prec);
     else
         oracle_dot(term, oracle_q(a, a->head, a->i), oracle_k(a, a->head, j), a->dim, prec);
-    for (int n = 0; n < a->n_terms; n++)
+    const int n_scaled = a->n_terms - a->n_unscaled;
+    for (int n = 0; n < n_scaled; n++)
         arb_add(sum, sum, term + n, prec + 64); /* before scaling: exact zeros stay */
-    times_scale(sum, a, a->i, prec);
-    for (int n = 0; n < a->n_terms; n++)
-        times_scale(term + n, a, a->i, prec);
+    oracle_times_scale(sum, a, a->i, prec);
+    for (int n = 0; n < n_scaled; n++)
+        oracle_times_scale(term + n, a, a->i, prec);
     arb_zero(out);
     if (a->bias)
         a->bias(out, a, a->head, a->i, j, prec);
+    for (int n = n_scaled; n < a->n_terms; n++)
+        arb_add(out, out, term + n, prec + 64);
     arb_add(out, out, sum, prec + 32);
     arb_clear(sum);
 }
 
-static bool sees(const struct oracle_attention *a, int64_t i, int64_t j)
+bool oracle_sees(const struct oracle_attention *a, int64_t i, int64_t j)
 {
     const struct oracle_case *c = a->c;
     if (a->mask && a->mask->data[i * a->n_k + j] == 0)
@@ -218,7 +221,7 @@ static bool score_unit(void *ctx, slong prec)
     score(value, term, a, a->j, prec);
     bool done = true;
     const double slack = size_of(a) * UNIT_OF_TERMS;
-    if (sees(a, a->i, a->j))
+    if (oracle_sees(a, a->i, a->j))
         done = oracle_judge_within(a->tally, a->c, out, at, value, slack, prec);
     else
         oracle_judge_copy(a->tally, a->c, out, at, -HUGE_VAL);
@@ -238,7 +241,7 @@ static void numerators(arb_t sum, struct oracle_attention *a, slong prec)
     int64_t m = -1;
     arb_init(top);
     for (int64_t j = 0; j < a->n_k; j++) {
-        if (!sees(a, a->i, j))
+        if (!oracle_sees(a, a->i, j))
             continue;
         score(a->row + j, term, a, j, prec + 64);
         if (m < 0 || arf_cmp(arb_midref(a->row + j), arb_midref(a->row + m)) > 0)
@@ -248,7 +251,7 @@ static void numerators(arb_t sum, struct oracle_attention *a, slong prec)
         arb_set(top, a->row + m);
     arb_zero(sum);
     for (int64_t j = 0; j < a->n_k; j++) {
-        if (!sees(a, a->i, j)) {
+        if (!oracle_sees(a, a->i, j)) {
             arb_zero(a->row + j);
             continue;
         }
@@ -271,7 +274,7 @@ static void quotient_weights(arb_t sum, struct oracle_attention *a, slong prec)
     arb_zero(sum);
     for (int64_t j = 0; j < a->n_k; j++) {
         arb_zero(a->row + j);
-        if (!sees(a, a->i, j))
+        if (!oracle_sees(a, a->i, j))
             continue;
         a->term(a->row + j, a, a->head, a->i, j, prec + 64);
         a->denominator(part, a, a->head, a->i, j, prec + 64);
@@ -341,7 +344,7 @@ static bool read_rows(struct oracle_tensor *t, int64_t *n, int64_t *heads, int64
     return true;
 }
 
-static bool read_case(struct oracle_attention *a)
+bool oracle_attention_read(struct oracle_attention *a)
 {
     struct oracle_case *c = a->c;
     int64_t dim = 0, n_v = 0;
@@ -398,7 +401,7 @@ void oracle_attention_judge(struct oracle_attention *a)
     while (a->terms && a->terms[a->n_terms])
         a->n_terms++;
     a->n_terms += a->n_terms == 0;
-    if (!read_case(a) || !check_outputs(a))
+    if (!oracle_attention_read(a) || !check_outputs(a))
         return;
     a->row = _arb_vec_init(a->n_k);
     for (a->head = 0; a->head < a->heads; a->head++)

@@ -19,6 +19,7 @@ struct oracle_attention {
     void *ctx;                /* the scheme's */
     const char *const *terms; /* names, NULL-terminated; NULL: one without a name */
     int64_t scale_factor;     /* the scale is 1/sqrt(dim scale_factor); 0 stands for 1 */
+    int n_unscaled;           /* of the terms, the last: neither scaled nor warmed */
     /* Each term of score (head, i, j) before the scale; NULL: q . k. */
     void (*term)(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
                  slong prec);
@@ -41,6 +42,12 @@ struct oracle_attention {
 
 bool oracle_attention_wanted(struct oracle_case *c);
 void oracle_attention_judge(struct oracle_attention *a);
+/* Fills what oracle_attention_judge would; false: the case has failed. */
+bool oracle_attention_read(struct oracle_attention *a);
+/* Whether query i sees key j. */
+bool oracle_sees(const struct oracle_attention *a, int64_t i, int64_t j);
+/* x times the scale of the scores, and the temperature of query i. */
+void oracle_times_scale(arb_t x, struct oracle_attention *a, int64_t i, slong prec);
 
 /* The rows that head `head` reads. */
 const double *oracle_q(const struct oracle_attention *a, int64_t head, int64_t i);

@@ -96,7 +96,7 @@ static void disentangled(struct request *r, struct oracle_case *c, struct dice *
     const bool plain = dice_below(d, 2);
     const int type = (int)dice_below(d, 3);
     const int64_t span = plain ? 1 + dice_below(d, 9) : 4 + 2 * dice_below(d, 4);
-    const int64_t heads = 1 + dice_below(d, 3), dim = 1 + dice_below(d, 6);
+    const int64_t heads = 1 + dice_below(d, 3), dim = 2 + dice_below(d, 5);
     const int64_t shape[] = {heads, 2 * span, dim}, shared = dice_below(d, 2);
     int64_t n[2];
     request_add(r, "scheme=deberta");
@@ -117,6 +117,28 @@ static void disentangled(struct request *r, struct oracle_case *c, struct dice *
         values(r, c, d, "key_weights", shared ? 2 : 3, shape + shared, -2, 2);
     if (type != 1)
         values(r, c, d, "query_weights", shared ? 2 : 3, shape + shared, -2, 2);
+}
+
+/* Contextual positions: rows that are hit, clamped and missed; zero logits, masks, flat gates. */
+static void contextual(struct request *r, struct oracle_case *c, struct dice *d)
+{
+    const int64_t heads = 1 + dice_below(d, 3), dim = 2 + dice_below(d, 4);
+    const int64_t npos = 1 + dice_below(d, 6), n_q = 1 + dice_below(d, 4);
+    const int64_t n_k = 1 + dice_below(d, 7);
+    const int64_t shape[] = {heads, npos, dim}, shared = dice_below(d, 2);
+    const double size = dice_below(d, 3) ? 2 : dice_below(d, 2) ? 40 : 0.01;
+    request_add(r, "scheme=cope");
+    request_add(r, "dim=%lld", (long long)dim);
+    request_add(r, "num_heads=%lld", (long long)heads);
+    request_add(r, "npos_max=%lld", (long long)npos);
+    request_add(r, "gate_logits=%s", dice_below(d, 2) ? "scaled" : "unscaled");
+    request_add(r, "position_logits=%s", dice_below(d, 2) ? "scaled" : "unscaled");
+    request_add(r, "causal=%s", dice_below(d, 2) ? "true" : "false");
+    if (dice_below(d, 3) == 0)
+        request_add(r, "softmax_scale=%.17g", dice_below(d, 2) ? 1 : dice_real(d, 0.01, 2));
+    values(r, c, d, "q", 3, (const int64_t[]){n_q, heads, dim}, -size, size);
+    values(r, c, d, "k", 3, (const int64_t[]){n_k, heads, dim}, -size, size);
+    values(r, c, d, "weights", shared ? 2 : 3, shape + shared, -2, 2);
 }
 
 static void relative(struct request *r, struct oracle_case *c, struct dice *d)
@@ -199,11 +221,13 @@ static void sandwich(struct request *r, struct oracle_case *c, struct dice *d)
 
 void random_bias(struct request *r, struct oracle_case *c, struct dice *d)
 {
-    const int kind = (int)dice_below(d, 10);
+    const int kind = (int)dice_below(d, 12);
     if (kind <= 1)
         buckets(r, c, d, kind);
     else if (kind == 9)
         disentangled(r, c, d);
+    else if (kind > 9)
+        contextual(r, c, d);
     else if (kind == 2)
         relative(r, c, d);
     else if (kind <= 5)

@@ -171,7 +171,8 @@ static bool has_output(struct oracle_case *c, const char *op)
         {"attention", "attention"},
         {"index", "index"},
         {"index", "buckets"},
-        {"table", "coordinates"}, {"table", "angles"}};
+        {"table", "coordinates"}, {"table", "angles"},
+        {"table", "contextual_positions"}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strcmp(op, wanted[i][0]) == 0 && oracle_output(c, wanted[i][1]))
             return true;

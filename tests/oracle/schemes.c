@@ -20,6 +20,7 @@ extern const struct oracle_scheme oracle_swinv2;
 extern const struct oracle_scheme oracle_kerple;
 extern const struct oracle_scheme oracle_fire;
 extern const struct oracle_scheme oracle_sandwich;
+extern const struct oracle_scheme oracle_cope;
 
 const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_rope,
@@ -40,5 +41,6 @@ const struct oracle_scheme *const oracle_schemes[] = {
     &oracle_kerple,
     &oracle_fire,
     &oracle_sandwich,
+    &oracle_cope,
     NULL,
 };
