@@ -61,7 +61,7 @@ static void add_row(struct posref_buffer *out, const struct posref_group *group,
                     const bool used[POSREF_N_FLOATS])
 {
     const size_t begin = out->length;
-    posref_buffer_printf(out, "%-11s %-11s %s", group->scheme, group->op, label);
+    posref_buffer_printf(out, "%-11s %-11s %s ", group->scheme, group->op, label);
     while (out->length < begin + 33)
         posref_buffer_text(out, " ");
     add_cells(out, group, used);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml as npm's @node-llama-cpp/linux-x64 ships it, behind the plugin ABI: ops rotate (f32, f16)
+/* ggml as npm's @node-llama-cpp/linux-x64 and @fugood/node-llama-linux-x64 ship it, behind the plugin
+ * ABI: ops rotate (f32, f16)
  * and weights (f32, ALiBi through soft_max_ext). It needs no header of ggml's.
  *
- *   --config lib=DIR           where libggml-base.so and libggml-cpu-*.so are; else the variable
+ *   --config lib=PATH          where libggml-base.so and libggml-cpu-*.so are, or one library that
+ *                              has all of ggml (index.node); else the variable
  *                              POSREF_GGML_DIR; else the package under node_modules here
  *   --config pairing=swapped   asks ggml for the other pairing, to see that this is caught
  *
@@ -105,15 +107,18 @@ static bool is(const char *spec, const char *key, const char *value)
 
 /* ---- loading --------------------------------------------------------------------- */
 
-/* The CPU library that scores best here; one built for other processors scores 0. */
+/* The CPU library that scores best here; one built for other processors scores 0. What is no
+ * directory is the library itself; what else it needs of node is not looked up. */
 static void *open_cpu(const char *directory)
 {
     char path[8192];
     void *best = NULL;
     int best_score = 0;
     DIR *entries = opendir(directory);
+    if (entries == NULL)
+        return dlopen(directory, RTLD_LAZY | RTLD_LOCAL);
     const struct dirent *entry;
-    while (entries && (entry = readdir(entries)) != NULL) {
+    while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, "libggml-cpu", 11) != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
@@ -127,8 +132,7 @@ static void *open_cpu(const char *directory)
             best_score = value;
         }
     }
-    if (entries)
-        closedir(entries);
+    closedir(entries);
     return best;
 }
 
@@ -179,12 +183,15 @@ static const char *unknown_key(const char *config)
     return NULL;
 }
 
+/* Of the library, once it is open. */
+static char version[48];
+
 static int32_t ggml_open(void **state, const char *config, char *why, size_t why_size)
 {
     char directory[4000];
     const char *unknown = unknown_key(config);
     if (unknown) {
-        snprintf(why, why_size, "--config is lib=DIR or pairing=swapped, not %s", unknown);
+        snprintf(why, why_size, "--config is lib=PATH or pairing=swapped, not %s", unknown);
         return POSREF_PLUGIN_ERROR;
     }
     find_directory(directory, sizeof directory, config);
@@ -202,6 +209,9 @@ static int32_t ggml_open(void **state, const char *config, char *why, size_t why
         return POSREF_PLUGIN_ERROR;
     }
     g->is_swapped = is(config, "pairing", "swapped");
+    const char *(*tell)(void) = NULL;
+    *(void **)&tell = dlsym(cpu, "ggml_version");
+    snprintf(version, sizeof version, "%s", tell ? tell() : "");
     g->cpu_init();
     *state = g;
     return POSREF_PLUGIN_OK;
@@ -620,7 +630,7 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
         .abi = POSREF_PLUGIN_ABI,
         .struct_size = sizeof plugin,
         .name = "ggml",
-        .version = "@node-llama-cpp/linux-x64",
+        .version = version,
         .open = ggml_open,
         .supports = ggml_supports,
         .run = ggml_run,

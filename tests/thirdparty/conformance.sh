@@ -59,6 +59,8 @@ left out; the adapters in [harness/plugins](../harness/plugins) say what is decl
 END
 awk '$1 == "core" { printf "\nSuite core, version %s, digest `%s`.\n", $2, $3 }' \
     "$here/../../vectors/suites/digests.txt"
-subject 'ggml from npm' ggml.so
+subject 'ggml, npm @node-llama-cpp/linux-x64,' ggml.so
+subject 'ggml, npm @fugood/node-llama-linux-x64,' ggml.so \
+    --config lib="$modules/@fugood/node-llama-linux-x64/index.node"
 subject 'ONNX Runtime, ai.onnx RotaryEmbedding' onnxruntime.so
 subject 'ONNX Runtime, com.microsoft RotaryEmbedding' onnxruntime.so --config domain=microsoft

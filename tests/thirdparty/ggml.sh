@@ -85,5 +85,19 @@ holds $? 'identify: the swapped pairing'
     jq -e '.spec == .asked and .undecided[0].keys == ["form"]' >/dev/null
 holds $? 'identify: the slopes'
 
+# Another build of another version, in one library.
+other=$here/../../node_modules/@fugood/node-llama-linux-x64/index.node
+"$POSREF" test "$plugin" --dtype f32,f16 --config lib="$other" --report jsonl:"$work/other" \
+    --report json:"$work/j" >/dev/null
+holds $? 'the other build conforms'
+[ "$(lines "$work/other" "$claimed")" -ge 2000 ]
+holds $? 'the other build claims what this one does'
+[ "$(jq -r .run.plugin.version "$work/j")" = 0.18.0 ]
+holds $? 'the other build is another version'
+"$POSREF" test "$plugin" --dtype f32 op=rotate --config lib="$other" --config pairing=swapped \
+    --fresh none --properties no --report json:"$work/j" >/dev/null
+[ $? -eq 1 ] && jq -e '.unexplained == 0 and .explanations[0].fault == "pairing"' "$work/j" >/dev/null
+holds $? 'the other build with the other pairing is named'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
