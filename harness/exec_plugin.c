@@ -54,6 +54,8 @@ static bool begin(struct exec_state *state, char *why, size_t why_size_bytes)
     const char *version = posref_safetensors_metadata(&reply, "version");
     snprintf(state->name, sizeof state->name, "%s", name ? name : "");
     snprintf(state->version, sizeof state->version, "%s", version ? version : "");
+    const char *varies = posref_safetensors_metadata(&reply, "varies");
+    state->plugin.flags = varies && strcmp(varies, "yes") == 0 ? POSREF_PLUGIN_VARIES : 0;
     posref_safetensors_close(&reply);
     if (!good)
         exec_program_stop(&state->program);

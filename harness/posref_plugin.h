@@ -101,6 +101,9 @@ struct posref_plugin_call {
     const struct posref_plugin_tensor *const *tensors;
 };
 
+/* struct posref_plugin.flags */
+#define POSREF_PLUGIN_VARIES 1u
+
 /* `why` is a buffer for one line of text in UTF-8 (NUL-terminated, why_size_bytes with the NUL). */
 struct posref_plugin {
     uint32_t abi;         /* POSREF_PLUGIN_ABI */
@@ -121,6 +124,9 @@ struct posref_plugin {
                    size_t why_size_bytes);
     /* Once, at the end. May be NULL. */
     void (*close)(void *state);
+    /* POSREF_PLUGIN_VARIES or 0: results may differ in their last bits from call to call, as sums
+     * do whose order is left to chance. The report says that this was declared. */
+    uint32_t flags;
 };
 
 #if defined(_WIN32)

@@ -98,6 +98,8 @@ void posref_report_json(struct posref_buffer *out, const struct posref_tally *ta
                                               "workers", "printed_bytes", "plugin_ns", NULL};
     for (int k = 0; from_footer[k]; k++)
         add_value(out, from_footer[k], json_object_get(tally->footer, from_footer[k]));
+    if (json_object_get(tally->footer, "varies"))
+        add_value(out, "varies", json_object_get(tally->footer, "varies"));
     if (json_object_get(tally->footer, "left"))
         add_value(out, "left", json_object_get(tally->footer, "left"));
     if (json_object_get(tally->footer, "printed"))

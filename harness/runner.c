@@ -324,6 +324,7 @@ static void keep_left(struct posref_runner *r)
     if (now->n_threads > r->left.n_threads)
         r->left.n_threads = now->n_threads;
     r->left.handlers |= now->handlers;
+    r->left.varies |= now->varies;
     r->left.rounding |= now->rounding;
     r->left.flush |= now->flush;
     r->left.locale |= now->locale;

@@ -318,6 +318,8 @@ void posref_stream_footer(struct posref_buffer *out, const struct posref_stream_
         add_text(out, "printed", footer->printed);
     if (footer->left)
         add_left(out, footer->left);
+    if (footer->left && footer->left->varies)
+        posref_buffer_text(out, ", \"varies\": true");
     add_integer(out, "plugin_ns", (int64_t)counts->run_ns);
     posref_buffer_text(out, "}\n");
 }

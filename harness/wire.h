@@ -59,6 +59,7 @@ struct posref_wire_case {
 struct posref_left {
     uint32_t n_threads;
     uint32_t rounding, flush, locale; /* 1: changed */
+    uint32_t varies;                  /* 1: declared, see posref_plugin.h */
     uint64_t handlers;                /* of signal n in bit n - 1 */
 };
 

@@ -115,7 +115,7 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
     const struct posref_plugin *plugin = entry(POSREF_PLUGIN_ABI);
     w->wire->plugin_abi = plugin ? plugin->abi : 0;
     if (plugin == NULL || plugin->abi != POSREF_PLUGIN_ABI ||
-        plugin->struct_size < sizeof *plugin || plugin->run == NULL) {
+        plugin->struct_size < offsetof(struct posref_plugin, flags) || plugin->run == NULL) {
         note_load(w, POSREF_LOAD_BAD_ABI, NULL);
         return;
     }
@@ -172,6 +172,9 @@ int posref_worker_main(int argc, char **argv)
         return 3;
     posref_left_begin(&w.before);
     load_plugin(&w, argv[1], argv[2]);
+    w.varies = w.plugin && w.plugin->struct_size > offsetof(struct posref_plugin, flags) &&
+               (w.plugin->flags & POSREF_PLUGIN_VARIES);
+    w.wire->left.varies = w.varies;
     w.n_threads = posref_left_threads(&w.before);
     posref_worker_phase(&w, 0, POSREF_PHASE_IDLE);
     while (tell(POSREF_WIRE_DONE) && hear() == POSREF_WIRE_BATCH)

@@ -231,7 +231,7 @@ static enum posref_wire_result run_all(struct job *job)
     result = run_once(job, POSREF_PHASE_AGAIN);
     if (result == POSREF_WIRE_RETURNED)
         result = check_left(job);
-    if (result == POSREF_WIRE_RETURNED && same_outputs(job))
+    if (result == POSREF_WIRE_RETURNED && (job->w->varies || same_outputs(job)))
         return result;
     if (result == POSREF_WIRE_RETURNED) {
         keep_outputs(job);

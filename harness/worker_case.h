@@ -15,6 +15,7 @@ struct posref_worker {
     void *state;
     struct posref_guard_slot slots[POSREF_MAX_TENSORS];
     struct posref_left_before before;
+    bool varies;   /* as the plugin declares */
     int n_threads; /* after the last call */
     int n_waits;   /* for threads that calls have started */
 };

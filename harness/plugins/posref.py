@@ -153,9 +153,10 @@ def _answer(kernel, metadata, inputs):
     return {"status": "ok"}, tensors
 
 
-def serve(kernel, name="", version="", configure=None):
+def serve(kernel, name="", version="", configure=None, varies=False):
     """Answers calls until posref closes the input. configure(config), if given, gets what the user
-    said by --config, {"key": "value"}, before the first call."""
+    said by --config, {"key": "value"}, before the first call. varies: results may differ in their
+    last bits from call to call."""
     # The protocol moves to a descriptor of its own, so that a print() goes to the report.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -168,6 +169,8 @@ def serve(kernel, name="", version="", configure=None):
         metadata, inputs = frame
         if metadata["call"] == "open":
             reply = {"status": "ok", "name": name, "version": version}
+            if varies:
+                reply["varies"] = "yes"
             config = _pairs(metadata["config"])
             try:
                 if configure is not None:

@@ -45,6 +45,16 @@ kernel() {
     printf 'def kernel(op, spec, inputs):\n    x = inputs["x"].values()\n    %s\n' "$1" >>k.py
     echo 'posref.serve(kernel)' >>k.py
 }
+# Results that vary, declared and not.
+for varies in True False; do
+    kernel 'kernel.n = getattr(kernel, "n", 0) + 1; return {"y": [v + kernel.n for v in x]}'
+    sed -i "s/serve(kernel)/serve(kernel, varies=$varies)/" k.py
+    judge 'python3 k.py' --dtype f32 --report jsonl:l
+    same "$(jq -r 'select(.type == "footer").varies' l)" \
+        "$([ $varies = True ] && echo true || echo null)" "varies=$varies"
+    same "$(jq -r '.counts | [.fail, .nondeterministic] | join(" ")' j)" \
+        "$([ $varies = True ] && echo 1 0 || echo 0 1)" "verdict with varies=$varies"
+done
 # becomes VERDICT TEXT ARGUMENT...: the kernel's verdict, and what the report says of it.
 becomes() {
     local verdict=$1 text=$2

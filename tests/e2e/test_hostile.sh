@@ -84,6 +84,8 @@ judge prints
 same "$status" 0 'prints'
 same "$(jq '.printed_bytes > 10000' "$work/footer")" true 'what it printed'
 same "$(jq -r .printed "$work/footer" | head -n 1)" '{"type": "footer", "verdict": "pass"}' text
+judge declares_varying
+same "$status $(jq -c .varies "$work/footer")" '0 true' 'varying results, declared'
 judge leaves_threads
 same "$status" 0 'leaves_threads'
 flush=$([ "$(uname -m)" = x86_64 ] && echo '"flush":true,')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bad plugins share: a right rotation (rope, half pairing, no scaling, double), and an entry
  * that misbehaves on vectors of dim 4 only, so that a test sees the verdicts of the others survive.
- * A mutant defines `misbehave`, and before this header MUTANT_OPEN or MUTANT_CLOSE where it needs
- * them, or MUTANT_WHERE(call) where it misbehaves elsewhere. */
+ * A mutant defines `misbehave`, and before this header MUTANT_OPEN, MUTANT_CLOSE or MUTANT_FLAGS where it
+ * needs them, or MUTANT_WHERE(call) where it misbehaves elsewhere. */
 #ifndef POSREF_MUTANT_H
 #define POSREF_MUTANT_H
 
@@ -102,6 +102,9 @@ static int32_t mutant_run(void *state, const struct posref_plugin_call *call, ch
 #ifndef MUTANT_CLOSE
 #define MUTANT_CLOSE NULL
 #endif
+#ifndef MUTANT_FLAGS
+#define MUTANT_FLAGS 0
+#endif
 #ifndef MUTANT_ABI
 #define MUTANT_ABI POSREF_PLUGIN_ABI
 #endif
@@ -110,7 +113,8 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
 {
     static const struct posref_plugin plugin = {
         .abi = MUTANT_ABI, .struct_size = sizeof plugin, .name = "mutant", .version = "1",
-        .open = MUTANT_OPEN, .supports = mutant_supports, .run = mutant_run, .close = MUTANT_CLOSE};
+        .open = MUTANT_OPEN, .supports = mutant_supports, .run = mutant_run, .close = MUTANT_CLOSE,
+        .flags = MUTANT_FLAGS};
     (void)host_abi;
     return &plugin;
 }

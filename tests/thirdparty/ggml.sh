@@ -44,18 +44,18 @@ holds $? 'properties claimed'
 axes='(.id | test("^rope/(axes|sections)/"))'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and $axes")" -ge 117 ]
 holds $? 'rotations over several axes claimed in f32'
-# What is declined among rotations is yarn without truncation, pairings and channels that ggml has
+# What is declined among rotations is yarn without truncation or with a reversed range, pairings and channels that ggml has
 # not, axes but for M-RoPE and vision towers, and positions that are not whole.
 [ "$(lines "$work/right" '.op == "rotate" and .verdict == "unsupported" and
     (.why | test("truncate=true|no such pairing|no such scaling|first channels only|" +
-        "half pairs only|no other axes|order of sections|int32") | not)')" -eq 0 ]
+        "half pairs only|no other axes|order of sections|int32|no reversed range") | not)')" -eq 0 ]
 holds $? 'no other rotation is declined'
 
 # The other pairing. With one pair only, both pairings are the same two channels.
 "$POSREF" list op=rotate rotary_dim=2 | sort >"$work/same"
 # (Several axes have half pairs alone in ggml: declined.)
-"$POSREF" test "$plugin" --dtype f32,f16 --config pairing=swapped --fresh none --properties no \
-    --report jsonl:"$work/swapped" >/dev/null
+"$POSREF" test "$plugin" op=rotate --dtype f32,f16 --config pairing=swapped --fresh none \
+    --properties no --report jsonl:"$work/swapped" >/dev/null
 [ $? -eq 1 ]
 holds $? 'the swapped pairing does not conform'
 jq -r 'select(.type == "vector" and .op == "rotate" and .verdict == "pass") | .id' \
