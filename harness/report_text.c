@@ -436,8 +436,8 @@ static void add_notes(struct posref_buffer *out, const json_t *footer)
         posref_buffer_printf(out, "note     the plugin's process died or was ended %" PRId64
                              " time(s)\n", workers - 1);
     if (json_is_true(json_object_get(footer, "varies")))
-        posref_buffer_text(out, "note     the plugin declares that its results vary: calls were not "
-                                "compared\n");
+        posref_buffer_text(out, "note     the plugin declares that its results vary: calls were "
+                                "not compared\n");
     add_left(out, json_object_get(footer, "left"));
     if (strcmp(text_of(footer, "close"), "pass") != 0)
         posref_buffer_printf(out, "note     closing the plugin: %s\n", text_of(footer, "close"));

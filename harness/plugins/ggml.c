@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml as npm's @node-llama-cpp/linux-x64 and @fugood/node-llama-linux-x64 ship it, behind the plugin
- * ABI: ops rotate (f32, f16)
+/* ggml as npm's @node-llama-cpp/linux-x64 and @fugood/node-llama-linux-x64 ship it, behind the
+ * plugin ABI: ops rotate (f32, f16)
  * and weights (f32, ALiBi through soft_max_ext). It needs no header of ggml's.
  *
  *   --config lib=PATH          where libggml-base.so and libggml-cpu-*.so are, or one library that

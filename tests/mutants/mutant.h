@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bad plugins share: a right rotation (rope, half pairing, no scaling, double), and an entry
  * that misbehaves on vectors of dim 4 only, so that a test sees the verdicts of the others survive.
- * A mutant defines `misbehave`, and before this header MUTANT_OPEN, MUTANT_CLOSE or MUTANT_FLAGS where it
- * needs them, or MUTANT_WHERE(call) where it misbehaves elsewhere. */
+ * A mutant defines `misbehave`, and before this header MUTANT_OPEN, MUTANT_CLOSE or MUTANT_FLAGS
+ * where it needs them, or MUTANT_WHERE(call) where it misbehaves elsewhere. */
 #ifndef POSREF_MUTANT_H
 #define POSREF_MUTANT_H
 

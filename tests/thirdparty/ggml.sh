@@ -44,8 +44,8 @@ holds $? 'properties claimed'
 axes='(.id | test("^rope/(axes|sections)/"))'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and $axes")" -ge 117 ]
 holds $? 'rotations over several axes claimed in f32'
-# What is declined among rotations is yarn without truncation or with a reversed range, pairings and channels that ggml has
-# not, axes but for M-RoPE and vision towers, and positions that are not whole.
+# What is declined among rotations is yarn without truncation or with a reversed range, pairings
+# and channels that ggml has not, axes but for M-RoPE and vision towers, and positions that are not whole.
 [ "$(lines "$work/right" '.op == "rotate" and .verdict == "unsupported" and
     (.why | test("truncate=true|no such pairing|no such scaling|first channels only|" +
         "half pairs only|no other axes|order of sections|int32|no reversed range") | not)')" -eq 0 ]
@@ -64,7 +64,8 @@ holds $? 'exactly the vectors of one pair pass with the other pairing'
 stored='.op == "rotate" and .nonce == null'
 rotations=$(lines "$work/right" "$claimed and $stored and ($axes | not)")
 same=$(($(wc -l <"$work/same") * 2))
-[ "$(jq -s '.[-1] | [.explanations[] | select(.covers and .fault == "pairing") | .vectors] |
+[ "$(jq -s '.[-1] | [.explanations[] | select(.covers and .fault == "pairing") |
+    .vectors + .untold] |
     add' "$work/swapped")" -eq $((rotations - same)) ]
 holds $? 'every other rotation fails and is named pairing'
 
@@ -96,7 +97,8 @@ holds $? 'the other build claims what this one does'
 holds $? 'the other build is another version'
 "$POSREF" test "$plugin" --dtype f32 op=rotate --config lib="$other" --config pairing=swapped \
     --fresh none --properties no --report json:"$work/j" >/dev/null
-[ $? -eq 1 ] && jq -e '.unexplained == 0 and .explanations[0].fault == "pairing"' "$work/j" >/dev/null
+[ $? -eq 1 ] &&
+    jq -e '.unexplained == 0 and .explanations[0].fault == "pairing"' "$work/j" >/dev/null
 holds $? 'the other build with the other pairing is named'
 
 echo "$passed passed, $failed failed"
