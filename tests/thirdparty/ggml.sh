@@ -45,7 +45,8 @@ axes='(.id | test("^rope/(axes|sections)/"))'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and $axes")" -ge 117 ]
 holds $? 'rotations over several axes claimed in f32'
 # What is declined among rotations is yarn without truncation or with a reversed range, pairings
-# and channels that ggml has not, axes but for M-RoPE and vision towers, and positions that are not whole.
+# and channels that ggml has not, axes but for M-RoPE and vision towers, and positions that are not
+# whole.
 [ "$(lines "$work/right" '.op == "rotate" and .verdict == "unsupported" and
     (.why | test("truncate=true|no such pairing|no such scaling|first channels only|" +
         "half pairs only|no other axes|order of sections|int32|no reversed range") | not)')" -eq 0 ]
