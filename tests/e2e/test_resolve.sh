@@ -362,9 +362,10 @@ for file in "$here"/configs/*.json; do
         [ -n "$id" ] || continue
         n_vectors=$((n_vectors + 1))
         succeeds show "$id" --format json --db "$work/smoke.db"
-        same "$(jq -c --argjson layer "$layer" '.layers[$layer] | [.inv_freq, .attention_factor]' \
-            "$work/answer")" "$(jq -c '.outputs | [.inv_freq.data, .attention_factor.data[0] // 1]' \
-            "$work/out")" "$id for $file"
+        same "$(jq -c --argjson layer "$layer" \
+            '.layers[$layer] | [.inv_freq, .attention_factor]' "$work/answer")" \
+            "$(jq -c '.outputs | [.inv_freq.data, .attention_factor.data[0] // 1]' "$work/out")" \
+            "$id for $file"
     done < <(jq -r '.layers | to_entries[] | select(.value.spec.scheme == "rope") |
         [(.key | tostring), (.value.spec | to_entries[] |
         select(.key | startswith("temperature") or . == "seq_len" | not) | .key + "=" + (.value |
