@@ -2,8 +2,8 @@
 # Shared by the tests of posref resolve, beside lib.sh: resolve a config, look at its layers.
 # shellcheck shell=bash disable=SC2154
 
-# What eval is to be given beside a spec: one word after another, a layer a line; - where there is no
-# spec. A learned table has as many rows as its first position has before it, and one.
+# What eval is to be given beside a spec: one word after another, a layer a line; - where there is
+# no spec. A learned table has as many rows as its first position has before it, and one.
 words_of_layers='def words: to_entries[] | .key + "=" + (.value |
         if type == "array" then map(tostring) | join(",") else tostring end);
     .layers[] | .spec | if . == null then "-" else [words,
