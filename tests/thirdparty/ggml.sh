@@ -27,8 +27,12 @@ lines() { jq -s "[.[] | select(.type == \"vector\") | select($2)] | length" "$1"
 export POSREF_DB=$work/core.db
 
 # As it is. The counts keep the adapter from passing by declining.
-"$POSREF" test "$plugin" --dtype f32,f16 --report text --report jsonl:"$work/right"
+"$POSREF" test "$plugin" --dtype f32,f16 --report text --report jsonl:"$work/right" \
+    --report json:"$work/summary"
 holds $? 'ggml conforms'
+[ "$(jq -r '.arithmetic[] | select(.scheme == "rope") | .recipes[0].recipe' "$work/summary" |
+    paste -sd' ')" = 'recurrence recurrence' ]
+holds $? 'its arithmetic is named: the recurrence, in both dtypes'
 claimed='.verdict != "unsupported"'
 [ "$(lines "$work/right" "$claimed and .dtype == \"f32\" and .op == \"rotate\"")" -ge 1000 ]
 holds $? 'rotations claimed in f32'

@@ -23,8 +23,11 @@ lines() { jq -s "[.[] | select(.type == \"vector\") | select($2)] | length" "$1"
 export POSREF_DB=$work/core.db
 for domain in onnx microsoft; do
     "$POSREF" test "$plugin" op=rotate --dtype f32,f16 --config domain=$domain --report text \
-        --report jsonl:"$work/right"
+        --report jsonl:"$work/right" --report json:"$work/summary"
     holds $? "$domain conforms"
+    [ "$(jq -r '.arithmetic[] | .recipes[0].recipe' "$work/summary" | paste -sd' ')" = \
+        'double double+narrow_tables' ]
+    holds $? "$domain: the tables it is handed are named, rounded to fp16 in fp16"
     claimed='.verdict != "unsupported"'
     [ "$(lines "$work/right" "$claimed and .dtype == \"f32\"")" -ge 600 ]
     holds $? "$domain: rotations claimed"
