@@ -335,7 +335,7 @@ static void rotate(const struct rope *r)
     if (faulty_with(r->c, "last_rows_exchanged"))
         faulty_exchange(y, n, heads * r->dim);
     if (faulty_with(r->c, "one_nan"))
-        faulty_put(y, rows / 2 * r->dim, NAN);
+        faulty_put(y, rows / 2 * r->dim, (double)NAN);
     if (faulty_with(r->c, "one_zero"))
         faulty_put(y, rows / 2 * r->dim, 0);
 }
