@@ -11,3 +11,9 @@ bench-harness: $(BENCH_HARNESS) all ## what the harness adds to a plugin's own t
 
 bench: bench-harness
 .PHONY: bench-harness
+
+bench-full: all $(BUILD)/tests/bench/measure ## full in one dtype on ggml, on one processor
+	@$(TEST_ENV) tests/bench/full.sh
+
+bench: bench-full
+.PHONY: bench-full
