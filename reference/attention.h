@@ -173,6 +173,7 @@ bool posref_attention_reads(const struct posref_attention_hook *hook, const char
 extern const struct posref_attention_hook posref_attention_additive; /* additive.c */
 extern const struct posref_attention_hook posref_attention_rope; /* attention_rope.c */
 extern const struct posref_attention_hook posref_attention_deberta; /* deberta_attention.c */
+extern const struct posref_attention_hook posref_attention_learned; /* learned_attention.c */
 struct posref_plan;
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);
 void posref_attention_rope_estimate(struct posref_attention_estimate *out,

@@ -6,16 +6,10 @@
 
 #include <math.h>
 
-/* What element `channel` of an entry is summed from. */
-struct terms {
-    double sum, largest; /* of |tap weight * value|, of |value| */
-    bool copy;
-};
-
-static void add_terms(struct terms *out, const struct posref_learned_entry *e,
-                      const double *weights, int64_t dim)
+void posref_learned_size(struct posref_learned_size *out, const struct posref_learned_entry *e,
+                         const double *weights, int64_t dim)
 {
-    *out = (struct terms){.copy = e->y.n * e->x.n == 1};
+    *out = (struct posref_learned_size){.copy = e->y.n * e->x.n == 1};
     for (int i = 0; i < e->y.n; i++)
         for (int j = 0; j < e->x.n; j++) {
             const int64_t row = e->first + e->y.index[i] * e->width + e->x.index[j];
@@ -28,19 +22,25 @@ static void add_terms(struct terms *out, const struct posref_learned_entry *e,
 
 /* A tap's place is off by up to 3 u of the axis' length, and its four weights together change by at
  * most 4 times that: k counts both axes. Products and up to 16 additions are extra. */
-static void resampled(struct judge_unit *unit, const struct judge_case *c, const struct terms *t)
+double posref_learned_resample_k(const struct posref_spec *spec)
 {
     double length = 0;
-    for (int axis = 0; axis < c->spec->source_grid.n; axis++)
-        length += c->spec->source_grid.item[axis];
+    for (int axis = 0; axis < spec->source_grid.n; axis++)
+        length += spec->source_grid.item[axis];
+    return 12 * length + 16;
+}
+
+static void resampled(struct judge_unit *unit, const struct judge_case *c,
+                      const struct posref_learned_size *t)
+{
     unit->scale = c->spec->table_scale * (t->sum + t->largest);
     unit->angle = 1;
-    unit->k = 12 * length + 16;
+    unit->k = posref_learned_resample_k(c->spec);
     unit->extra = 8;
 }
 
-static void fill_unit(struct judge_unit *unit, const struct judge_case *c, const struct terms *t,
-                      const double *x)
+static void fill_unit(struct judge_unit *unit, const struct judge_case *c,
+                      const struct posref_learned_size *t, const double *x)
 {
     const struct posref_spec *spec = c->spec;
     const double row = spec->table_scale * t->sum, want = fabs(unit->want[0]);
@@ -88,9 +88,9 @@ enum posref_status posref_judge_units_learned(struct judge_case *c)
         if (!posref_learned_entry(&entry, c->spec, weights->shape[0], row_of(c, k, &next)))
             return posref_fail(c->err, POSREF_BAD_INPUT, "positions", "lie beyond the table");
         for (int64_t i = k * of_position; i < (k + 1) * of_position; i++) {
-            struct terms terms;
+            struct posref_learned_size terms;
             struct judge_unit *unit = posref_judge_one(c, 0, i);
-            add_terms(&terms, &entry, (const double *)weights->data + i % dim, dim);
+            posref_learned_size(&terms, &entry, (const double *)weights->data + i % dim, dim);
             fill_unit(unit, c, &terms,
                       c->op == POSREF_OP_EMBED ? (const double *)x->data + i : NULL);
         }

@@ -11,7 +11,7 @@
  * size untouched. Weights of taps are rational, so a value is a fraction of sums of doubles: exact
  * balls and one division, whose quotient is exact where it is a dyadic number. */
 #include "learned.h"
-#include "ball.h"
+#include "attention.h"
 #include "judge_impl.h"
 #include "rows.h"
 
@@ -121,10 +121,9 @@ struct cell {
     int x_scale_squared; /* 0: x is left out */
 };
 
-/* The sum of taps, exactly. */
-static void taps_ball(struct posref_ball *out, const struct cell *c)
+void posref_learned_taps(struct posref_ball *out, const struct posref_learned_entry *e,
+                         const double *weights, int64_t dim)
 {
-    const struct posref_learned_entry *e = c->entry;
     struct posref_ball tap, weight;
     posref_ball_set_int(out, 0);
     for (int i = 0; i < e->y.n; i++)
@@ -133,7 +132,7 @@ static void taps_ball(struct posref_ball *out, const struct cell *c)
             posref_ball_set_int(&tap, e->y.numerator[i]);
             posref_ball_set_int(&weight, e->x.numerator[j]);
             posref_ball_mul(&tap, &tap, &weight, POSREF_BALL_MAX_BITS);
-            posref_ball_set_double(&weight, c->weights[row * c->dim]);
+            posref_ball_set_double(&weight, weights[row * dim]);
             posref_ball_mul(&tap, &tap, &weight, POSREF_BALL_MAX_BITS);
             posref_ball_add(out, out, &tap, POSREF_BALL_MAX_BITS);
         }
@@ -143,7 +142,7 @@ static enum posref_status cell_ball(struct posref_ball *out, const void *ctx, un
 {
     const struct cell *c = ctx;
     struct posref_ball denominator, part, root;
-    taps_ball(out, c);
+    posref_learned_taps(out, c->entry, c->weights, c->dim);
     posref_ball_set_double(&part, c->table_scale);
     posref_ball_mul(out, out, &part, POSREF_BALL_MAX_BITS);
     posref_ball_set_int(&denominator, c->entry->y.denominator);
@@ -265,6 +264,9 @@ static enum posref_status eval(struct posref_job *job)
 {
     struct lookup of;
     double *table;
+    /* Scores and attention (learned_attention.c) are all that is wanted. */
+    if (job->op == POSREF_OP_ALL && posref_job_has(job, "q") && !posref_job_has(job, "positions"))
+        return POSREF_OK;
     enum posref_status status = read_lookup(&of, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_TABLE, true)) {
         status = posref_job_output(&table, job, "table", 2,
@@ -280,7 +282,8 @@ static enum posref_status eval(struct posref_job *job)
 const struct posref_scheme_def posref_learned = {
     .info = {.name = "learned",
              .summary = "a learned vector for each position, added to the token embedding",
-             .formula = "table[p] = weights[p + offset]",
+             .formula = "table[p] = weights[p + offset]; scores = (q_i + table_i) . (k_j + "
+                        "table_j) / sqrt(dim), in four terms",
              .source = "Gehring et al., Convolutional Sequence to Sequence Learning, "
                        "arXiv 1705.03122",
              .learned = "d a position",
@@ -299,4 +302,5 @@ const struct posref_scheme_def posref_learned = {
     .check = check,
     .eval = eval,
     .judge = posref_judge_units_learned,
+    .attention = &posref_attention_learned,
 };

@@ -37,6 +37,5 @@ def values: (if .type | startswith("array") then "list of " else "" end)
   ["FoPE", "learned mixtures of sines and cosines; one runtime's code was read, and no second source to check it by"],
   ["DeBERTa's p2p", "position with position: an option of the original code that no released model takes; Hugging Face dropped it"],
   ["ReRoPE and Self-Extend", "clamp or divide distances inside attention, in two ranges of one row; only a copy of the code was read"],
-  ["xPos", "scales of queries and keys by their position; not done yet"],
-  ["the four terms of learned embeddings", "sinusoidal has them; a learned table added to the content with op=embed gives the sum through scheme=none"]]
+  ["xPos", "scales of queries and keys by their position; not done yet"]]
   | map("| \(.[0] | cell) | \(.[1] | cell) |") | join("\n"))

@@ -4,8 +4,9 @@
  * offset + k and offset - 1 (not). beyond=truncate takes the nearest row; beyond=interpolate: after
  * prefix_rows entry t of a target grid is at (t + 1/2) S/T - 1/2 of the source, axis by axis;
  * linear: max(0, .) between two neighbours; cubic: Keys' kernel with a = -3/4 on four, the ends
- * repeated; S = T on every axis untouched. y = x_scale x + table. */
-#include "oracle.h"
+ * repeated; S = T on every axis untouched. y = x_scale x + table. Scores are those of q + table and
+ * k + table, term by term. */
+#include "attention.h"
 
 #include <stdlib.h>
 
@@ -141,7 +142,7 @@ static void entry(struct learned *s)
     fmpq_t one;
     fmpq_init(one);
     fmpq_one(one);
-    fmpq_zero(s->value);
+    fmpq_set_si(s->value, 0, 1); /* inlined, fmpq_zero makes gcc 12 take value for its numerator */
     const int64_t row = (int64_t)s->rows[s->row];
     if (s->n_axes && row >= s->prefix)
         resample(s, row - s->prefix);
@@ -231,10 +232,24 @@ static bool read_grids(struct learned *s)
     return true;
 }
 
+/* Clamps s->rows[k] as the spec says; false: the table has no such row. */
+static bool place_row(struct learned *s, int64_t k)
+{
+    const bool clamps = oracle_is(s->c, "beyond", "truncate");
+    if (clamps && s->rows[k] < 0)
+        s->rows[k] = 0;
+    if (clamps && s->rows[k] > (double)(s->n_rows - 1))
+        s->rows[k] = (double)(s->n_rows - 1);
+    const int64_t grid = s->n_axes == 2 ? s->target[0] * s->target[1] : s->target[0];
+    const int64_t end = s->n_axes ? s->prefix + grid : s->n_rows;
+    return (s->rows[k] >= 0 && s->rows[k] < (double)end) ||
+           oracle_fail(s->c, "a row beyond the table");
+}
+
 static bool count_rows(struct learned *s)
 {
     struct oracle_case *c = s->c;
-    const bool pads = oracle_has(c, "padding_idx"), clamps = oracle_is(c, "beyond", "truncate");
+    const bool pads = oracle_has(c, "padding_idx");
     double next = pads ? oracle_real(c, "padding_idx") + 1 : s->offset;
     const double padding = next - 1;
     s->rows = flint_calloc((size_t)s->n + 1, sizeof *s->rows);
@@ -243,14 +258,8 @@ static bool count_rows(struct learned *s)
             s->rows[k] = s->positions->data[k] + s->offset;
         else
             s->rows[k] = s->mask->data[k] != 0 ? next++ : padding;
-        if (clamps && s->rows[k] < 0)
-            s->rows[k] = 0;
-        if (clamps && s->rows[k] > (double)(s->n_rows - 1))
-            s->rows[k] = (double)(s->n_rows - 1);
-        const int64_t grid = s->n_axes == 2 ? s->target[0] * s->target[1] : s->target[0];
-        const int64_t end = s->n_axes ? s->prefix + grid : s->n_rows;
-        if (!(s->rows[k] >= 0 && s->rows[k] < (double)end))
-            return oracle_fail(c, "a row beyond the table");
+        if (!place_row(s, k))
+            return false;
     }
     return true;
 }
@@ -289,17 +298,104 @@ static bool read_case(struct learned *s)
     return (!oracle_is(c, "beyond", "interpolate") || read_grids(s)) && count_rows(s);
 }
 
+/* ---- scores: (q + p) . (k + r) in four terms, all rational before the scale ------------------ */
+
+struct side {
+    struct learned *s;
+    fmpq *row[2]; /* [dim], of the queries' and the keys' position at hand */
+    int64_t at[2];
+};
+
+/* The row of a position into side->row[which], once for each. */
+static void set_row(struct side *side, int which, double position, int64_t at)
+{
+    struct learned *s = side->s;
+    if (side->at[which] == at)
+        return;
+    side->at[which] = at;
+    s->row = 0;
+    s->rows[0] = position + s->offset;
+    if (!place_row(s, 0))
+        return;
+    for (s->channel = 0; s->channel < s->dim; s->channel++) {
+        entry(s);
+        fmpq_set(side->row[which] + s->channel, s->value);
+    }
+}
+
+static void term(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
+                 slong prec)
+{
+    struct side *side = a->ctx;
+    const double *q = oracle_q(a, head, i), *k = oracle_k(a, head, j);
+    fmpq x[2], sum[4];
+    fmpq_t part;
+    set_row(side, 0, oracle_q_position(a, 0, i), i);
+    set_row(side, 1, oracle_k_position(a, 0, j), j);
+    fmpq_init(x);
+    fmpq_init(x + 1);
+    fmpq_init(part);
+    for (int n = 0; n < 4; n++)
+        fmpq_init(sum + n);
+    for (int64_t c = 0; c < a->dim; c++) {
+        oracle_fmpq_set_double(x, q[c]);
+        oracle_fmpq_set_double(x + 1, k[c]);
+        const fmpq *left[] = {x, x, x + 1, side->row[0] + c};
+        const fmpq *right[] = {x + 1, side->row[1] + c, side->row[0] + c, side->row[1] + c};
+        for (int n = 0; n < 4; n++) {
+            fmpq_mul(part, left[n], right[n]);
+            fmpq_add(sum + n, sum + n, part);
+        }
+    }
+    for (int n = 0; n < 4; n++) {
+        oracle_arb_set_fmpq(out + n, sum + n, prec + 64);
+        fmpq_clear(sum + n);
+    }
+    fmpq_clear(x);
+    fmpq_clear(x + 1);
+    fmpq_clear(part);
+}
+
+static void judge_scores(struct learned *s)
+{
+    static const char *const names[] = {"content_content", "content_position", "position_content",
+                                        "position_position", NULL};
+    struct oracle_case *c = s->c;
+    struct side side = {.s = s, .at = {-1, -1}};
+    struct oracle_attention a = {.tally = s->tally, .c = c, .ctx = &side, .terms = names,
+                                 .term = term};
+    s->weights = oracle_input(c, "weights");
+    if (!s->weights || s->weights->rank != 2 || s->weights->shape[1] != s->dim ||
+        (oracle_is(c, "beyond", "interpolate") && !read_grids(s))) {
+        oracle_fail(c, "weights or grids missing");
+        return;
+    }
+    s->n_rows = s->weights->shape[0];
+    s->rows = flint_calloc(1, sizeof *s->rows);
+    side.row[0] = _fmpq_vec_init(s->dim);
+    side.row[1] = _fmpq_vec_init(s->dim);
+    oracle_attention_judge(&a);
+    _fmpq_vec_clear(side.row[0], s->dim);
+    _fmpq_vec_clear(side.row[1], s->dim);
+}
+
 static void judge(struct oracle_tally *t, struct oracle_case *c)
 {
     struct learned s = {.tally = t, .c = c};
     fmpq_init(s.value);
-    if (read_case(&s))
+    if (oracle_attention_wanted(c)) {
+        s.dim = oracle_int(c, "dim");
+        s.offset = oracle_real(c, "offset");
+        s.table_scale = oracle_real(c, "table_scale");
+        judge_scores(&s);
+    } else if (read_case(&s)) {
         for (s.row = 0; s.row < s.n; s.row++)
             for (s.channel = 0; s.channel < s.dim; s.channel++) {
                 judge_copy(&s);
                 entry(&s);
                 oracle_raise(unit, &s);
             }
+    }
     fmpq_clear(s.value);
     flint_free(s.rows);
 }
