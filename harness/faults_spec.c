@@ -153,6 +153,37 @@ bool posref_change_truncate(struct posref_spec *spec, double value)
     return takes(spec, POSREF_FIELD_TRUNCATE);
 }
 
+static bool has_xpos(const struct posref_spec *spec)
+{
+    return takes(spec, POSREF_FIELD_XPOS_SCALE_BASE) && spec->given[POSREF_FIELD_XPOS_SCALE_BASE];
+}
+
+bool posref_change_xpos_missing(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!has_xpos(spec))
+        return false;
+    spec->given[POSREF_FIELD_XPOS_SCALE_BASE] = spec->given[POSREF_FIELD_XPOS_CENTER] =
+        spec->given[POSREF_FIELD_XPOS_SIDE] = false;
+    return true;
+}
+
+bool posref_change_xpos_side(struct posref_spec *spec, double value)
+{
+    (void)value;
+    spec->xpos_side = spec->xpos_side == POSREF_XPOS_KEY ? POSREF_XPOS_QUERY : POSREF_XPOS_KEY;
+    return has_xpos(spec);
+}
+
+bool posref_change_xpos_center(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!has_xpos(spec) || spec->xpos_center == 0)
+        return false;
+    spec->xpos_center = 0;
+    return true;
+}
+
 /* Another reading of yarn, where the spec means the usual one. */
 static bool set_choice(struct posref_spec *spec, enum posref_field field, int *at, int value)
 {

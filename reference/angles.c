@@ -4,6 +4,7 @@
 #include "frequencies.h"
 
 #include "exact_turn.h"
+#include "xpos.h"
 
 enum posref_status posref_frequencies_cos_sin_ball(struct posref_ball *cos_out,
                                                    struct posref_ball *sin_out,
@@ -28,6 +29,12 @@ enum posref_status posref_frequencies_cos_sin_ball(struct posref_ball *cos_out,
             return POSREF_INTERNAL;
     }
     posref_ball_cos_sin_turns(cos_out, sin_out, &turns, prec_bits);
+    if (posref_xpos_on(of->spec)) { /* at position 0 the sine is exactly 0 and stays so */
+        enum posref_status status = posref_xpos_times(cos_out, of->spec, i, position, prec_bits);
+        if (status == POSREF_OK && position != 0)
+            status = posref_xpos_times(sin_out, of->spec, i, position, prec_bits);
+        return status; /* no scaling beside it has a magnitude */
+    }
     if (!of->scaling->magnitude)
         return POSREF_OK;
     enum posref_status status = posref_frequencies_magnitude_ball(&magnitude, of, prec_bits);

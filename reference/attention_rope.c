@@ -14,6 +14,7 @@
  * open goes through balls. */
 #include "attention.h"
 #include "plan.h"
+#include "xpos.h"
 
 #include <math.h>
 
@@ -49,7 +50,13 @@ static enum posref_status begin(struct posref_attention *a)
     if (!rope->q || !rope->k || (n <= MAX_CACHED && (!rope->cosine || !rope->sine)))
         return POSREF_NO_MEMORY;
     a->state = rope;
-    return posref_attention_read_positions(a, POSREF_POSITIONS_REQUIRED, rope->plan->n_axes);
+    status = posref_attention_read_positions(a, POSREF_POSITIONS_REQUIRED, rope->plan->n_axes);
+    if (status == POSREF_OK)
+        status = posref_xpos_count(job->spec, "q", a->heads * a->n_q * n, job->err);
+    for (int64_t i = 0; i < a->n_q && status == POSREF_OK; i++)
+        status = posref_xpos_reach(job->spec, "k_positions", a->k_positions.value, a->n_k,
+                                   a->q_positions.value[i], job->err);
+    return status;
 }
 
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a)
@@ -202,13 +209,19 @@ enum posref_status posref_attention_rope_add(struct posref_ball *sum,
     enum posref_status status = cos_sin(&cosine, &sine, a, n, i, j, prec_bits);
     if (status != POSREF_OK)
         return status;
+    const struct posref_plan_pair *pair = &posref_attention_rope_plan(a)->pair[n];
     posref_ball_mul(&cosine, &cosine, along, prec_bits);
     posref_ball_mul(&sine, &sine, across, prec_bits);
-    if (posref_attention_rope_plan(a)->pair[n].sign < 0)
+    if (pair->sign < 0)
         posref_ball_neg(&sine, &sine);
+    posref_ball_add(&cosine, &cosine, &sine, prec_bits);
+    if (posref_xpos_on(a->job->spec)) {
+        struct posref_ball offset;
+        posref_attention_offset(&offset, a, 0, i, j);
+        status = posref_xpos_score(&cosine, a->job->spec, pair->column[0], &offset, prec_bits);
+    }
     posref_ball_add(sum, sum, &cosine, prec_bits);
-    posref_ball_add(sum, sum, &sine, prec_bits);
-    return POSREF_OK;
+    return status;
 }
 
 static enum posref_status add_pair(struct posref_ball *sum, const struct posref_attention *a,

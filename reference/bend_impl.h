@@ -62,6 +62,10 @@ void posref_bend_recipe_turn(double *cosine, double *sine, double *error,
 /* u c - v s as the recipe forms it. */
 double posref_bend_recipe_rotate(const struct bend_job *job, double u, double c, double v,
                                  double s);
+/* What cosine and sine of a pair are multiplied by at a position: the ladder's magnitude, and
+ * xPos's scale. */
+double posref_bend_magnitude(const struct bend_job *job, const struct bend_ladder *ladder, int i,
+                             double position);
 /* Adds an output of that shape with its limits. */
 POSREF_MUST_USE enum posref_status posref_bend_output(double **value, double **limit,
                                                       double **scale, struct bend_job *job,

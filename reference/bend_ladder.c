@@ -2,6 +2,7 @@
 /* Frequencies, angles, cosines and sines of a bent rope or sinusoidal spec. */
 #include "axes.h"
 #include "bend_impl.h"
+#include "xpos.h"
 
 #include <math.h>
 
@@ -163,6 +164,16 @@ static double rounded_angle(const struct posref_bend *bend, double angle)
     return posref_bend_has(bend, POSREF_BEND_ANGLE_BF16) ? in_16_bits(angle, POSREF_BF16) : angle;
 }
 
+double posref_bend_magnitude(const struct bend_job *job, const struct bend_ladder *ladder, int i,
+                             double position)
+{
+    const struct posref_spec *spec = &job->bend->spec;
+    double error;
+    return ladder->magnitude * posref_xpos_estimate(&error, spec,
+                                                    (enum posref_xpos_side)spec->xpos_side, i,
+                                                    position);
+}
+
 void posref_bend_turn(double *cosine, double *sine, double *error, const struct bend_job *job,
                       const struct bend_ladder *ladder, int i, double position)
 {
@@ -180,9 +191,13 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
         c = s;
         s = kept;
     }
-    c *= ladder->magnitude;
-    s *= ladder->magnitude;
-    const double least = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) + 5 * 0x1p-24;
+    double scale_error;
+    const double magnitude = posref_bend_magnitude(job, ladder, i, position);
+    (void)posref_xpos_estimate(&scale_error, &bend->spec, POSREF_XPOS_QUERY, i, position);
+    c *= magnitude;
+    s *= magnitude;
+    const double least = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) +
+                         (5 + scale_error) * 0x1p-24;
     /* Where a table or an angle is rounded, float32 may go over to the next value. */
     double jump = 0;
     const double exact = position * ladder->theta[i];
@@ -194,10 +209,10 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
         const enum posref_dtype dtype = (enum posref_dtype)d;
         const bool f16 = dtype == POSREF_F16;
         if (posref_bend_has(bend, f16 ? POSREF_BEND_TABLE_F16 : POSREF_BEND_TABLE_BF16)) {
-            const double slack = least * fabs(ladder->magnitude);
+            const double slack = least * fabs(magnitude);
             const double c_jump = in_16_bits(c + slack, dtype) - in_16_bits(c - slack, dtype);
             const double s_jump = in_16_bits(s + slack, dtype) - in_16_bits(s - slack, dtype);
-            jump = fmax(jump, (c_jump + s_jump) / fabs(ladder->magnitude));
+            jump = fmax(jump, (c_jump + s_jump) / fabs(magnitude));
             c = in_16_bits(c, dtype);
             s = in_16_bits(s, dtype);
         }

@@ -28,7 +28,8 @@ bool posref_bend_has_recipes(const struct posref_spec *spec)
            spec->pairing != POSREF_PAIRING_MISMATCHED &&
            spec->axes_ladder != POSREF_AXES_LADDER_LOG_LINSPACE &&
            spec->angle_unit == POSREF_ANGLE_UNIT_RADIAN && !spec->given[POSREF_FIELD_AXES_NTK] &&
-           !spec->given[POSREF_FIELD_TABLE_LAYOUT] && !spec->given[POSREF_FIELD_RANGE_RULE];
+           !spec->given[POSREF_FIELD_TABLE_LAYOUT] && !spec->given[POSREF_FIELD_RANGE_RULE] &&
+           !spec->given[POSREF_FIELD_XPOS_SCALE_BASE];
 }
 
 /* ---- frequencies ---- */

@@ -55,9 +55,9 @@ static enum posref_status table(struct bend_job *job, const struct bend_ladder *
             posref_bend_turn(&c[k], &s[k], &error, job, l, i, at);
             posref_bend_note(job, &(struct posref_bent_pair){{0, 1}, {k, k}, i, l->theta[i], given,
                                                              at});
-            scale[0][k] = scale[1][k] = fabs(l->magnitude);
-            limit[0][k] = limit[1][k] =
-                fabs(l->magnitude) * error + posref_bend_rounding(job, l->magnitude);
+            const double magnitude = fabs(posref_bend_magnitude(job, l, i, at));
+            scale[0][k] = scale[1][k] = magnitude;
+            limit[0][k] = limit[1][k] = magnitude * error + posref_bend_rounding(job, magnitude);
         }
     return status;
 }
@@ -121,9 +121,10 @@ static void rotate_pair(struct bend_job *job, const struct rows *r, const struct
     layout(&at, job, i);
     const double sign = sense(job);
     const double u = x[base + at.in[0]], v = x[base + at.in[1]];
-    const double norm = hypot(u, v) * fabs(l->magnitude);
     const bool spread = posref_bend_has(bend, POSREF_BEND_TABLE_SPREAD);
     const struct turn *ta = &turn[spread ? other_column(spec, at.in[0], l->n) : at.frequency[0]];
+    const double norm = hypot(u, v) *
+                        fabs(posref_bend_magnitude(job, l, (int)(ta - turn), ta->position));
     const struct turn *tb = &turn[spread ? other_column(spec, at.in[1], l->n) : at.frequency[1]];
     const double minus = posref_bend_has(bend, POSREF_BEND_SINE_LATE) ? -1 : 1;
     const int64_t to_a = base + at.out[0], to_b = base + at.out[1];

@@ -53,6 +53,7 @@ static const char *const scalings[] = {"none", "linear", "ntk", "yarn", "llama3"
                                        "longrope", "proportional", "ntk_by_parts", "ntk_fixed",
                                        "ntk_mixed", "dynamic_constant", "dynamic_alpha",
                                        "dynamic_linear", NULL};
+static const char *const xpos_sides[] = {"query", "key", NULL};
 static const char *const range_rules[] = {"clamped", "half", "unclamped", "at_least", NULL};
 static const char *const mscale_rules[] = {"both", "ratio", "ignored", "telechat", "ggml", "none",
                                            NULL};
@@ -154,6 +155,17 @@ static const struct posref_field_def fields[POSREF_N_FIELDS] = {
                "where 2, each below 3 times its section, else t; imrope the same, but t where "
                "i mod 3 = 0 below 3 times its section, else a fourth stream; hw_t sections h, w, "
                "t: h and w alternate, then t; greedy evenly mixed; default: chunked"),
+    [POSREF_FIELD_XPOS_SCALE_BASE] =
+        REAL("xpos_scale_base", xpos_scale_base, 1e-3, false, 1e9, "tokens", NULL,
+             "B of xPos: pair i is scaled by zeta^((p - xpos_center)/B), keys by the reciprocal, "
+             "zeta = (2i/r + 2/5)/(7/5), r = rotary_dim; usually 512; default: no scale"),
+    [POSREF_FIELD_XPOS_CENTER] =
+        REAL("xpos_center", xpos_center, -POSREF_MAX_POSITION, false, POSREF_MAX_POSITION,
+             "tokens", NULL, "position where xPos scales by 1; it drops out of scores; default: 0"),
+    [POSREF_FIELD_XPOS_SIDE] =
+        CHOICE("xpos_side", xpos_side, xpos_sides, NULL,
+               "whose scale tables and rotations have: that of queries, or of keys; scores have "
+               "both; default: query"),
     [POSREF_FIELD_TABLE_LAYOUT] =
         CHOICE("table_layout", table_layout, table_layouts, NULL,
                "what op table gives, r = rotary_dim: cos and sin apart (split, r/2 wide; concat "

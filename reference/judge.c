@@ -75,7 +75,7 @@ static bool norm_holds(const struct judge_unit *unit, const struct judge_limits 
 }
 
 struct sums {
-    double signed_error, norm_ratio, allowance;
+    double signed_error, norm_ratio, allowance, scale_error;
     int64_t n;
 };
 
@@ -104,17 +104,20 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit,
     sums->norm_ratio +=
         (hypot(unit->got[0], unit->got[1]) - hypot(want[0], want[1])) / unit->scale;
     sums->allowance += part;
+    sums->scale_error += unit->scale_error * fmax(l->u_math, l->u_formula);
     sums->n++;
 }
 
 /* Means over n pairs of independent roundings of at most u each: 5 u / sqrt(n) is more than eight
  * standard deviations of an honest rounding's mean; several roundings add in squares. An attention
  * factor has an error of its own, common to all pairs: of its formula, and of one rounding where
- * it is held in the dtype. */
+ * it is held in the dtype; xPos's scales have errors that grow with the distance from the centre,
+ * all to one side. */
 static double bias_limit(const struct sums *sums, const struct judge_limits *l, bool magnitude)
 {
     double each = sqrt(l->u_out * l->u_out + l->u_table * l->u_table + l->u_math * l->u_math);
     double common = magnitude ? l->u_table + 3 * l->u_formula : 0.25 * l->u_math;
+    common += sums->scale_error / (double)sums->n;
     return 0.1 * l->u_out + 5 * each / sqrt((double)sums->n) + common + 2 * l->u_sine;
 }
 

@@ -3,6 +3,7 @@
 #include "attention.h"
 #include "judge_impl.h"
 #include "plan.h"
+#include "xpos.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,20 @@ struct judged {
     double *weight, *error, *value;              /* [n_k] */
     double scale;                                /* of the scores, temperature left out */
 };
+
+/* What xPos makes of a pair's products of that size, its error added to the angles'. */
+static double xpos(struct posref_attention_estimate *out, const struct posref_attention *a,
+                   int column, double size, int64_t i, int64_t j)
+{
+    const struct posref_spec *spec = a->job->spec;
+    double q_error, k_error;
+    double factor = posref_xpos_estimate(&q_error, spec, POSREF_XPOS_QUERY, column,
+                                         a->q_positions.value[i]);
+    factor *= posref_xpos_estimate(&k_error, spec, POSREF_XPOS_KEY, column,
+                                   a->k_positions.value[j]);
+    out->angle += size * factor * (q_error + k_error);
+    return factor;
+}
 
 void posref_attention_rope_estimate(struct posref_attention_estimate *out,
                                     const struct posref_attention *a, int64_t head, int64_t i,
@@ -33,6 +48,8 @@ void posref_attention_rope_estimate(struct posref_attention_estimate *out,
         const struct posref_plan_pair *pair = &plan->pair[n];
         double size = hypot(q[pair->in[0]], q[pair->in[1]]) *
                       hypot(k[pair->in[0]], k[pair->in[1]]) * square;
+        if (posref_xpos_on(a->job->spec))
+            size *= xpos(out, a, pair->column[0], size, i, j);
         out->size += size;
         for (int which = 0; which < 2; which++) {
             const int column = pair->column[which], axis = plan->column[column].axis;

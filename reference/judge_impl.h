@@ -41,6 +41,7 @@ struct judge_unit {
     int n;         /* 1 or 2 */
     double scale, out_scale[2], math_scale, floor;
     double angle, k, recurrence, extra, low;
+    double scale_error; /* of a factor by pair and position (xPos), in u; extra has it too */
     bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
     bool is_pair;     /* a rotation: its norm is judged too */
     bool moves;       /* the expected pair is not what it would be at position 0 */

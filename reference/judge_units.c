@@ -3,6 +3,7 @@
 #include "judge_impl.h"
 #include "layout.h"
 #include "scheme.h"
+#include "xpos.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,7 +71,8 @@ struct judge_unit *posref_judge_pair(struct judge_case *c, const struct judge_fr
     unit->angle = fabs(angle);
     unit->k = f->k;
     unit->recurrence = f->recurrence;
-    unit->extra = posref_judge_has_magnitude(c->spec) ? 3 : 1;
+    (void)posref_xpos_estimate(&unit->scale_error, c->spec, POSREF_XPOS_QUERY, i, position);
+    unit->extra = (posref_judge_has_magnitude(c->spec) ? 3 : 1) + unit->scale_error;
     unit->exact_angle = f->first && (double)(float)f->theta == f->theta &&
                         (double)(float)position == position && (double)(float)angle == angle;
     unit->pair = i;

@@ -85,6 +85,7 @@ enum posref_scaling { POSREF_SCALING_NONE, POSREF_SCALING_LINEAR, POSREF_SCALING
                       POSREF_SCALING_NTK_BY_PARTS, POSREF_SCALING_NTK_FIXED,
                       POSREF_SCALING_NTK_MIXED, POSREF_SCALING_DYNAMIC_CONSTANT,
                       POSREF_SCALING_DYNAMIC_ALPHA, POSREF_SCALING_DYNAMIC_LINEAR };
+enum posref_xpos_side { POSREF_XPOS_QUERY, POSREF_XPOS_KEY };
 enum posref_range_rule { POSREF_RANGE_CLAMPED, POSREF_RANGE_HALF, POSREF_RANGE_UNCLAMPED,
                          POSREF_RANGE_AT_LEAST };
 enum posref_mscale_rule { POSREF_MSCALE_BOTH, POSREF_MSCALE_RATIO, POSREF_MSCALE_IGNORED,
@@ -155,6 +156,9 @@ enum posref_field {
     POSREF_FIELD_MROPE_SECTION,
     POSREF_FIELD_MROPE_INTERLEAVED,
     POSREF_FIELD_MROPE_ORDER,
+    POSREF_FIELD_XPOS_SCALE_BASE,
+    POSREF_FIELD_XPOS_CENTER,
+    POSREF_FIELD_XPOS_SIDE,
     POSREF_FIELD_TABLE_LAYOUT,
     POSREF_FIELD_SCALING,
     POSREF_FIELD_FACTOR,
@@ -275,6 +279,9 @@ struct posref_spec {
     struct posref_ints mrope_section;
     bool mrope_interleaved;
     int mrope_order;
+    double xpos_scale_base;
+    double xpos_center;
+    int xpos_side;
     int table_layout;
     int scaling;
     double factor;

@@ -10,6 +10,7 @@
 #include "plan.h"
 
 #include "layout.h"
+#include "xpos.h"
 
 static const struct posref_field_use fields[] = {
     {POSREF_FIELD_DIM, POSREF_NEED_REQUIRED},       {POSREF_FIELD_BASE, POSREF_NEED_DEFAULT},
@@ -26,6 +27,9 @@ static const struct posref_field_use fields[] = {
     {POSREF_FIELD_MROPE_INTERLEAVED, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_MROPE_ORDER, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_ATTENTION_KIND, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_XPOS_SCALE_BASE, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_XPOS_CENTER, POSREF_NEED_OPTIONAL},
+    {POSREF_FIELD_XPOS_SIDE, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_TABLE_LAYOUT, POSREF_NEED_OPTIONAL},
     {POSREF_FIELD_SCALING, POSREF_NEED_DEFAULT},    {0, POSREF_NEED_NONE},
 };
@@ -79,7 +83,9 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
         return posref_fail(err, POSREF_BAD_INPUT, "attention_kind",
                            "linear rotates pairs, and pairing=mismatched is no rotation");
     enum posref_status status = check_partial(spec, err);
-    return status == POSREF_OK ? posref_axes_check(spec, err) : status;
+    if (status == POSREF_OK)
+        status = posref_axes_check(spec, err);
+    return status == POSREF_OK ? posref_xpos_check(spec, err) : status;
 }
 
 static enum posref_status frequencies(struct posref_job *job, const struct posref_plan *plan)
@@ -167,6 +173,11 @@ static enum posref_status eval(struct posref_job *job)
         status = frequencies(job, plan);
     if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
         status = posref_job_positions(&positions, job, "positions", plan->n_axes);
+    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
+        status = posref_xpos_reach(job->spec, "positions", positions.value, positions.n,
+                                   job->spec->xpos_center, job->err);
+    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
+        status = posref_xpos_count(job->spec, "positions", positions.n * plan->n_pairs, job->err);
     if (status == POSREF_OK && wants_table)
         status = posref_rope_table(job, plan, &positions);
     if (status == POSREF_OK && wants_rotate)

@@ -3,11 +3,33 @@
  * doubled, as complex numbers or matrices, or the angles alone. */
 #include "layout.h"
 #include "plan.h"
+#include "xpos.h"
+
+/* The same with a magnitude for each position. */
+static enum posref_status fill_scaled(double *cosines, double *sines,
+                                      const struct posref_plan *plan,
+                                      const struct posref_positions *positions)
+{
+    enum posref_status status = POSREF_OK;
+    for (int64_t at = 0; at < positions->n * plan->n_columns && status == POSREF_OK; at++) {
+        const struct posref_frequencies *of = &plan->of[0];
+        const double *position = &positions->value[at / plan->n_columns];
+        const int i = (int)(at % plan->n_columns);
+        struct posref_magnitude magnitude;
+        status = posref_xpos_magnitude(&magnitude, of->spec, i, *position);
+        if (status == POSREF_OK)
+            status = posref_frequencies_table(cosines + at, sines + at, 1, of, i, &plan->turn[i],
+                                              &magnitude, position, 1);
+    }
+    return status;
+}
 
 /* magnitude * cos and magnitude * sin, [n, n_columns] each. */
 static enum posref_status fill(double *cosines, double *sines, const struct posref_plan *plan,
                                const struct posref_positions *positions)
 {
+    if (posref_xpos_on(plan->of[0].spec))
+        return fill_scaled(cosines, sines, plan, positions);
     const int64_t n = positions->n, width = plan->n_columns;
     enum posref_status status = POSREF_OK;
     for (int64_t row = 0; row < n; row += POSREF_TABLE_ROWS) {

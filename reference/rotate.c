@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include "exact_turn.h"
+#include "xpos.h"
 
 struct element_ctx {
     const struct posref_frequencies *of;
@@ -15,6 +16,10 @@ static enum posref_status element_ball(struct posref_ball *out, const void *ctx,
 {
     const struct element_ctx *c = ctx;
     struct posref_ball cosine, sine, factor;
+    if (c->position == 0 && posref_xpos_on(c->of->spec)) { /* a product, which may tie */
+        posref_ball_set_double(out, c->with_cos);
+        return posref_xpos_times(out, c->of->spec, c->index, 0, prec_bits);
+    }
     const int parts = posref_frequencies_exact_turn(c->of, c->index, c->position);
     if (parts >= 0 &&
         posref_exact_turn_combine(out, parts, c->with_cos, c->with_sin, prec_bits))
@@ -90,18 +95,24 @@ static void set_quarter(struct posref_dd *cosine, struct posref_dd *sine,
     *sine = (struct posref_dd){.hi = value[(parts / 6 + 3) % 4]};
 }
 
-static void turn_pair(struct pair_turns *turns, int which, const struct posref_plan *plan,
-                      const struct posref_plan_pair *pair,
-                      const struct posref_positions *positions, int64_t row)
+static enum posref_status turn_pair(struct pair_turns *turns, int which,
+                                    const struct posref_plan *plan,
+                                    const struct posref_plan_pair *pair,
+                                    const struct posref_positions *positions, int64_t row)
 {
     struct posref_dd *cosine = &turns->cosine[which], *sine = &turns->sine[which];
     const int column = pair->column[which];
     const double position = positions->value[plan->column[column].axis * positions->n + row];
-    posref_turn_cos_sin_dd(cosine, sine, &plan->turn[column], &plan->magnitude, position);
+    struct posref_magnitude magnitude = plan->magnitude;
+    enum posref_status status = POSREF_OK;
+    if (posref_xpos_on(plan->of[0].spec))
+        status = posref_xpos_magnitude(&magnitude, plan->of[0].spec, column, position);
+    posref_turn_cos_sin_dd(cosine, sine, &plan->turn[column], &magnitude, position);
     set_quarter(cosine, sine, plan, column, position);
     sine->hi *= pair->sign;
     sine->lo *= pair->sign;
     turns->position[which] = position;
+    return status;
 }
 
 /* The heads of one row. */
@@ -111,19 +122,15 @@ static enum posref_status rotate_at(double *y, const double *x, int64_t heads,
                                     const struct posref_positions *positions, int64_t row)
 {
     struct pair_turns turns;
-    turn_pair(&turns, 0, plan, pair, positions, row);
+    enum posref_status status = turn_pair(&turns, 0, plan, pair, positions, row);
     turns.cosine[1] = turns.cosine[0];
     turns.sine[1] = turns.sine[0];
     turns.position[1] = turns.position[0];
-    if (pair->column[1] != pair->column[0])
-        turn_pair(&turns, 1, plan, pair, positions, row);
-    for (int64_t head = 0; head < heads; head++) {
-        enum posref_status status = rotate_pair(y + head * plan->dim, x + head * plan->dim, plan,
-                                                pair, &turns);
-        if (status != POSREF_OK)
-            return status;
-    }
-    return POSREF_OK;
+    if (status == POSREF_OK && pair->column[1] != pair->column[0])
+        status = turn_pair(&turns, 1, plan, pair, positions, row);
+    for (int64_t head = 0; head < heads && status == POSREF_OK; head++)
+        status = rotate_pair(y + head * plan->dim, x + head * plan->dim, plan, pair, &turns);
+    return status;
 }
 
 enum posref_status posref_plan_rotate(double *y, const double *x, int64_t heads,

@@ -377,9 +377,10 @@ static const char *unknown_value(const char *spec)
         if (!found)
             return known[k][0];
     }
-    /* several position axes, tables in other layouts, other readings of yarn */
+    /* several position axes, tables in other layouts, other readings of yarn, xPos */
     static const char *const others[] = {"axes_dims", "mrope_section", "table_layout",
-                                         "range_rule", "mscale_rule", "attention_factor_rule"};
+                                         "range_rule", "mscale_rule", "attention_factor_rule",
+                                         "xpos_scale_base"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (posref_plugin_value(spec, others[k], NULL))
             return others[k];

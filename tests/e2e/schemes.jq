@@ -37,5 +37,5 @@ def values: (if .type | startswith("array") then "list of " else "" end)
   ["FoPE", "learned mixtures of sines and cosines; one runtime's code was read, and no second source to check it by"],
   ["DeBERTa's p2p", "position with position: an option of the original code that no released model takes; Hugging Face dropped it"],
   ["ReRoPE and Self-Extend", "clamp or divide distances inside attention, in two ranges of one row; only a copy of the code was read"],
-  ["xPos", "scales of queries and keys by their position; not done yet"]]
+  ["xPos with the scales of one half of the channels on the other (rotary-embedding-torch before its mend)", "members of an interleaved pair get different scales: no score depends on the distance alone, and later versions repeat each scale"]]
   | map("| \(.[0] | cell) | \(.[1] | cell) |") | join("\n"))

@@ -236,6 +236,20 @@ static double hardware(const struct rope *r, double x)
     return faulty_with(r->c, "fast_trigonometry") ? rint(x * 0x1p21) * 0x1p-21 : x;
 }
 
+/* xPos: 1 without it. */
+static double xpos(const struct rope *r, double position, int i)
+{
+    const double base = faulty_number(r->c, "xpos_scale_base", 0), width = 2.0 * r->pairs;
+    if (base == 0 || faulty_with(r->c, "xpos_missing"))
+        return 1;
+    const double from = faulty_with(r->c, "xpos_center") ? 0
+                                                          : faulty_number(r->c, "xpos_center", 0);
+    const int key = faulty_is(r->c, "xpos_side", "key") != faulty_with(r->c, "xpos_side");
+    const double power = step(r, (position - from) / base);
+    const double scale = step(r, pow((2 * i + 0.4 * width) / (1.4 * width), power));
+    return key ? step(r, 1 / scale) : scale;
+}
+
 static void trig(const struct rope *r, double *cosine, double *sine, double position, int i)
 {
     const struct faulty_call *c = r->c;
@@ -245,8 +259,9 @@ static void trig(const struct rope *r, double *cosine, double *sine, double posi
     if (faulty_with(c, "angle_bf16"))
         angle = faulty_bf16(angle);
     int other = faulty_with(c, "sine_cosine_exchanged");
-    *cosine = step(r, r->magnitude * step(r, hardware(r, other ? sin(angle) : cos(angle))));
-    *sine = step(r, r->magnitude * step(r, hardware(r, other ? cos(angle) : sin(angle))));
+    const double magnitude = r->magnitude * xpos(r, position, i);
+    *cosine = step(r, magnitude * step(r, hardware(r, other ? sin(angle) : cos(angle))));
+    *sine = step(r, magnitude * step(r, hardware(r, other ? cos(angle) : sin(angle))));
     for (int which = 0; which < 2; which++) {
         double *value = which ? sine : cosine;
         *value = faulty_with(c, "table_bf16") ? faulty_bf16(*value) : *value;

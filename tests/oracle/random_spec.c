@@ -205,6 +205,18 @@ static void add_proportional(struct request *r, struct dice *d, int64_t dim)
     }
 }
 
+static void add_xpos(struct request *r, struct dice *d)
+{
+    static const double bases[] = {512, 64, 1e6, 4194304}; /* far positions fit the last alone */
+    static const double centers[] = {0, 512, -17408, 0.5};
+    request_add(r, "xpos_scale_base=%.17g", dice_below(d, 2) ? PICK(d, bases)
+                                                            : dice_real(d, 1e7, 1e8));
+    if (dice_below(d, 2))
+        request_add(r, "xpos_center=%.17g", PICK(d, centers));
+    if (dice_below(d, 2))
+        request_add(r, "xpos_side=%s", dice_below(d, 2) ? "query" : "key");
+}
+
 static void add_table_layout(struct request *r, struct dice *d)
 {
     static const char *const layouts[] = {"split", "cos_sin", "concat", "repeat", "complex",
@@ -235,7 +247,10 @@ static void random_rope(struct request *r, struct oracle_case *c, struct dice *d
         mismatched = pairing[0] == 'm';
         request_add(r, "pairing=%s", pairing);
         request_add(r, "partial=%s", dice_below(d, 3) ? "leading" : "trailing");
-        add_scaling(r, d, rotary_dim);
+        if (!mismatched && dice_below(d, 4) == 0)
+            add_xpos(r, d);
+        else
+            add_scaling(r, d, rotary_dim);
     }
     add_table_layout(r, d);
     add_positions(r, c, d, "positions", n);

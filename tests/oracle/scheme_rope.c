@@ -15,6 +15,8 @@
  * R = dim and the pairs from n_turning on stand still. Channels that nothing writes are copied.
  * attention_kind linear (section 3.3, eq. 19): phi = elu + 1 of q and k first; weights are products
  * of rotated phi(q) and phi(k), over the sum of products of phi(q) and phi(k) as they are.
+ * xPos (arXiv 2212.10554, eq. 13 and its code): queries times zeta_i^((p - C)/B), keys times
+ * zeta_i^(-(p - C)/B), zeta_i = (i/(R/2) + 0.4) / 1.4.
  * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
  * everything is exact and Arb's radius is 0. */
 #include "attention.h"
@@ -34,7 +36,8 @@ struct rope {
     struct oracle_case *c;
     struct rope_frequencies f;
     int64_t dim, n_positions, n_heads;
-    bool reads_half, writes_half, mismatched, inverse, linear;
+    bool reads_half, writes_half, mismatched, inverse, linear, xpos, xpos_key;
+    double xpos_base, xpos_center;
     int64_t first; /* rotated channel */
     bool *written; /* [dim] of y */
     bool *reached; /* [dim] of dx */
@@ -147,6 +150,41 @@ static bool judge_turned(struct rope *r, slong prec)
     return done;
 }
 
+/* zeta_i^(sign (p - C)/B), sign -1 for keys: exactly where the exponent is whole. */
+static void xpos_scale(arb_t out, const struct rope *r, int64_t i, double position, bool key,
+                       slong prec)
+{
+    fmpq_t zeta, e, part;
+    fmpq_init(zeta);
+    fmpq_init(e);
+    fmpq_init(part);
+    fmpq_set_si(zeta, 10 * i + 2 * r->f.r, (ulong)(7 * r->f.r));
+    oracle_fmpq_set_double(e, position);
+    oracle_fmpq_set_double(part, r->xpos_center);
+    fmpq_sub(e, e, part);
+    oracle_fmpq_set_double(part, r->xpos_base);
+    fmpq_div(e, e, part);
+    if (key)
+        fmpq_neg(e, e);
+    if (fmpz_is_one(fmpq_denref(e)) &&
+        fmpz_cmp_si(fmpq_numref(e), 200) < 0 && fmpz_cmp_si(fmpq_numref(e), -200) > 0) {
+        fmpq_pow_si(zeta, zeta, fmpz_get_si(fmpq_numref(e)));
+        arb_set_fmpq(out, zeta, prec);
+    } else {
+        arb_t base, power;
+        arb_init(base);
+        arb_init(power);
+        arb_set_fmpq(base, zeta, prec + 32);
+        arb_set_fmpq(power, e, prec + 32);
+        arb_pow(out, base, power, prec + 32);
+        arb_clear(base);
+        arb_clear(power);
+    }
+    fmpq_clear(zeta);
+    fmpq_clear(e);
+    fmpq_clear(part);
+}
+
 static bool table_unit(void *ctx, slong prec)
 {
     struct rope *r = ctx;
@@ -157,6 +195,8 @@ static bool table_unit(void *ctx, slong prec)
     done = rope_table_angle(&r->table, r->tally, r->c, r->position, r->pair, r->one, prec);
     arb_sin_cos(r->s_arb, r->c_arb, r->one, prec);
     rope_attention_factor(r->one, &r->f, prec);
+    if (r->xpos)
+        xpos_scale(r->one, r, r->pair, r->positions->data[r->position], r->xpos_key, prec + 64);
     arb_mul(r->c_arb, r->c_arb, r->one, prec);
     arb_mul(r->s_arb, r->s_arb, r->one, prec);
     done &= rope_table_judge(&r->table, r->tally, r->c, r->position, r->pair, r->c_arb, r->s_arb,
@@ -190,7 +230,8 @@ static void turned_by(struct rope *r, int64_t frequency, double position, const 
 }
 
 /* One head's vector at a position, rotated: pairs turn, the rest is copied. */
-static void rotated(arb_ptr y, struct rope *r, const double *row, double position, slong prec)
+static void rotated(arb_ptr y, struct rope *r, const double *row, double position, bool key,
+                    slong prec)
 {
     arb_t factor;
     arb_ptr x = _arb_vec_init(r->dim);
@@ -205,6 +246,8 @@ static void rotated(arb_ptr y, struct rope *r, const double *row, double positio
         arb_set(y + k, x + k);
     for (int64_t i = 0; i < r->f.n_turning; i++)
         for (int which = 0; which < 2; which++) {
+            if (which == 0 && r->xpos)
+                xpos_scale(factor, r, i, position, key, prec + 128);
             if (which == 0 || r->mismatched)
                 turned_by(r, r->mismatched ? (2 * i + which) % r->f.n_pairs : i, position, factor,
                           prec);
@@ -230,7 +273,7 @@ static arb_ptr kept(struct rope *r, int side, int64_t row, const double *x, doub
         return kept->y;
     if (!kept->y)
         kept->y = _arb_vec_init(r->dim);
-    rotated(kept->y, r, x, position, prec);
+    rotated(kept->y, r, x, position, side == 1, prec);
     kept->prec = prec;
     return kept->y;
 }
@@ -315,6 +358,13 @@ static bool read_layout(struct rope *r)
         return oracle_fail(c, "direction: the oracle has no formula for it");
     if (!trailing && !proportional && !oracle_is(c, "partial", "leading"))
         return oracle_fail(c, "partial: the oracle has no formula for it");
+    r->xpos = oracle_has(c, "xpos_scale_base");
+    r->xpos_base = r->xpos ? oracle_real(c, "xpos_scale_base") : 1;
+    r->xpos_center = r->xpos ? oracle_real(c, "xpos_center") : 0;
+    r->xpos_key = r->xpos && oracle_is(c, "xpos_side", "key");
+    if (r->xpos && (proportional || r->mismatched || !(r->xpos_base > 0) ||
+                    !(r->xpos_key || oracle_is(c, "xpos_side", "query"))))
+        return oracle_fail(c, "xpos: side, base or pairing out of range");
     if (proportional && (to_half || r->mismatched))
         return oracle_fail(c, "proportional with this pairing is not defined");
     r->first = trailing ? r->dim - r->f.r : 0;

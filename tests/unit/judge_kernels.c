@@ -311,6 +311,20 @@ static void table_entry(double *c, double *s, const struct posref_spec *spec, do
         *s = -*s;
 }
 
+static double xpos_scale(const struct posref_spec *s, double p, int i, enum arithmetic arithmetic)
+{
+    const int r = s->rotary_dim;
+    if (!s->given[POSREF_FIELD_XPOS_SCALE_BASE])
+        return 1;
+    const double sign = s->xpos_side == POSREF_XPOS_KEY ? -1 : 1;
+    if (arithmetic == ARITHMETIC_DOUBLE)
+        return pow((2 * i + 0.4 * r) / (1.4 * r), sign * (p - s->xpos_center) / s->xpos_scale_base);
+    const float zeta = ((float)(2 * i) + 0.4f * (float)r) / (1.4f * (float)r);
+    const float power = ((float)p - (float)s->xpos_center) / (float)s->xpos_scale_base;
+    const float scale = powf(zeta, power);
+    return (double)(sign < 0 ? 1 / scale : scale);
+}
+
 void kernel_rotate(double *y, const struct posref_spec *spec, const double *x,
                    const double *positions, int64_t n, int64_t heads, enum posref_dtype dtype,
                    enum arithmetic arithmetic, enum kernel_fault fault)
@@ -333,8 +347,8 @@ void kernel_rotate(double *y, const struct posref_spec *spec, const double *x,
             double c, s, y1, y2, other;
             int a = first + (half ? i : 2 * i), b = first + (half ? i + r / 2 : 2 * i + 1);
             const bool mismatched = spec->pairing == POSREF_PAIRING_MISMATCHED;
-            table_entry(&c, &s, spec, p, mismatched ? 2 * i % (r / 2) : i, factor, arithmetic,
-                        fault);
+            table_entry(&c, &s, spec, p, mismatched ? 2 * i % (r / 2) : i,
+                        factor * xpos_scale(spec, p, i, arithmetic), arithmetic, fault);
             rotate_pair(&y1, &y2, in[a], in[b], c, s, dtype, arithmetic, fault);
             if (mismatched) {
                 table_entry(&c, &s, spec, p, (2 * i + 1) % (r / 2), factor, arithmetic, fault);

@@ -32,6 +32,8 @@ static const char *const specs[] = {
     "original_max_position_embeddings=4096 truncate=false",
     "scheme=rope dim=64 base=10000 scaling=yarn factor=40 "
     "original_max_position_embeddings=4096 mscale=0.707 mscale_all_dim=1 pairing=interleaved",
+    "scheme=rope dim=64 base=10000 pairing=interleaved xpos_scale_base=1000000000",
+    "scheme=rope dim=40 base=10000 xpos_scale_base=1000000000 xpos_center=1024 xpos_side=key",
     "scheme=rope dim=48 base=1000 scaling=yarn factor=8 range_rule=half mscale_rule=telechat "
     "original_max_position_embeddings=131072",
     "scheme=rope dim=48 base=10000 scaling=yarn factor=4 range_rule=unclamped truncate=false "
