@@ -52,10 +52,15 @@ static bool lay_case(struct posref_batch_case *mine, struct posref_wire_case *re
     memset(record, 0, sizeof *record);
     record->op_offset = lay_text(memory, used, trial->op);
     record->spec_offset = lay_text(memory, used, trial->spec);
+    record->layout_offset = lay_text(memory, used, trial->layout ? trial->layout : "plain");
     record->tensors_offset = take(used, (size_t)n * sizeof(struct posref_wire_tensor));
     record->n_tensors = (uint32_t)n;
+    if (trial->placement)
+        record->placement_offset = take(used, sizeof *trial->placement);
     if (*used > POSREF_WIRE_SIZE_BYTES || n > POSREF_MAX_TENSORS)
         return false;
+    if (trial->placement)
+        memcpy(memory + record->placement_offset, trial->placement, sizeof *trial->placement);
     struct posref_wire_tensor *tensors =
         (struct posref_wire_tensor *)(void *)(memory + record->tensors_offset);
     for (int i = 0; i < n; i++) {
@@ -186,7 +191,8 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
         for (int i = 0; i < trial->out.n; i++)
             memcpy(trial->out.item[i].data, (unsigned char *)wire + batch->at[k].out_offset[i],
                    tensor_bytes(&trial->out.item[i]));
-        posref_trial_look(trial);
+        if (!trial->look_later)
+            posref_trial_look(trial);
         return;
     case POSREF_WIRE_DECLINED: trial->verdict = POSREF_VERDICT_UNSUPPORTED; return;
     case POSREF_WIRE_ERROR: trial->verdict = POSREF_VERDICT_ERROR; return;

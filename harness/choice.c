@@ -15,10 +15,12 @@ static enum posref_status no_memory(struct posref_error *err)
     return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
 }
 
-static bool keep(struct posref_choice *choice, const char *prefix, const char *id)
+/* Three texts, one after another. */
+static bool keep(struct posref_choice *choice, const char *prefix, const char *id,
+                 const char *suffix)
 {
     const struct posref_arena arena = posref_heap_arena(choice->heap);
-    const size_t size = strlen(prefix) + strlen(id) + 1;
+    const size_t size = strlen(prefix) + strlen(id) + strlen(suffix) + 1;
     char *copy = arena.alloc(arena.ctx, size);
     if (choice->n == choice->room) {
         size_t room = choice->room ? 2 * choice->room : 1024;
@@ -32,7 +34,7 @@ static bool keep(struct posref_choice *choice, const char *prefix, const char *i
     choice->failed = choice->failed || !copy;
     if (!copy)
         return false;
-    snprintf(copy, size, "%s%s", prefix, id);
+    snprintf(copy, size, "%s%s%s", prefix, id, suffix);
     choice->id[choice->n++] = copy;
     return true;
 }
@@ -40,7 +42,7 @@ static bool keep(struct posref_choice *choice, const char *prefix, const char *i
 static bool keep_id(void *ctx, const char *id, const char *summary, size_t length)
 {
     (void)summary, (void)length;
-    return keep(ctx, "", id);
+    return keep(ctx, "", id, "");
 }
 
 /* ---- vectors on drawn inputs ---- */
@@ -65,7 +67,7 @@ static bool keep_fresh(void *ctx, const char *id, const char *summary, size_t le
     static const char none[] = "\"op\": \"frequencies\"";
     if ((!fresh->all && !is_sampled(id)) || memmem(summary, length, none, strlen(none)))
         return true;
-    return keep(fresh->choice, POSREF_FRESH_PREFIX, id);
+    return keep(fresh->choice, POSREF_FRESH_PREFIX, id, "");
 }
 
 static enum posref_status choose_fresh(struct posref_choice *choice, struct posref_db *db,
@@ -76,6 +78,48 @@ static enum posref_status choose_fresh(struct posref_choice *choice, struct posr
                                       options->id_kind == POSREF_ID_FRESH};
     return posref_db_summaries(db, options->filter, options->suite, NULL, -1, keep_fresh, &fresh,
                                err);
+}
+
+/* ---- vectors in layouts ---- */
+
+struct laying {
+    struct posref_choice *choice;
+    const struct posref_layout_choice *layouts;
+};
+
+static bool keep_layouts(void *ctx, const struct posref_vector *vector)
+{
+    const struct laying *laying = ctx;
+    bool kept = true;
+    for (int k = 0; k < POSREF_N_LAYOUTS && kept; k++) {
+        const struct posref_layout *layout = posref_layout_at(k);
+        if (!laying->layouts->layout[k] || !posref_layout_applies(layout, vector))
+            continue;
+        char suffix[64];
+        snprintf(suffix, sizeof suffix, "@%s", layout->name);
+        kept = keep(laying->choice, "", vector->id, suffix);
+    }
+    return kept;
+}
+
+static bool wants_any(const struct posref_layout_choice *layouts)
+{
+    bool any = false;
+    for (int k = 0; k < POSREF_N_LAYOUTS; k++)
+        any = any || layouts->layout[k];
+    return any;
+}
+
+static enum posref_status choose_layouts(struct posref_choice *choice, struct posref_db *db,
+                                         const struct posref_test_options *options,
+                                         const struct posref_layout_choice *layouts,
+                                         struct posref_error *err)
+{
+    struct laying laying = {choice, layouts};
+    if (!wants_any(layouts))
+        return POSREF_OK;
+    return posref_db_each(db, options->filter, options->suite, NULL, -1, keep_layouts, &laying,
+                          err);
 }
 
 /* ---- properties ---- */
@@ -91,7 +135,7 @@ static enum posref_status choose_properties(struct posref_choice *choice,
         if (status != POSREF_OK)
             return posref_fail(err, POSREF_INTERNAL, at.id, "is no property of a good spec");
         if (posref_filter_matches(options->filter, &vector))
-            (void)keep(choice, "", at.id);
+            (void)keep(choice, "", at.id, "");
     }
     return POSREF_OK;
 }
@@ -150,20 +194,25 @@ static void keep_exact(struct posref_choice *choice, const struct posref_test_op
 
 enum posref_status posref_choose(struct posref_choice *out, struct posref_db *db,
                                  const struct posref_test_options *options,
+                                 const struct posref_layout_choice *layouts,
                                  struct posref_error *err)
 {
     const enum posref_id_kind kind = options->id_kind;
-    const bool plugin = !options->answers; /* answers are those to a database's questions alone */
+    /* Answers are those to a database's questions alone. */
+    const bool plugin = !options->answers && layouts->plain;
     enum posref_status status = POSREF_OK;
     *out = (struct posref_choice){.heap = posref_heap_new(0)};
     if (!out->heap)
         return no_memory(err);
-    if (kind == POSREF_ID_ANY || kind == POSREF_ID_GOLDEN)
+    if (layouts->plain && (kind == POSREF_ID_ANY || kind == POSREF_ID_GOLDEN))
         status = posref_db_summaries(db, options->filter, options->suite, NULL, -1, keep_id, out,
                                      err);
     if (status == POSREF_OK && plugin && (kind == POSREF_ID_FRESH ||
         (kind == POSREF_ID_ANY && options->fresh != POSREF_FRESH_NONE)))
         status = choose_fresh(out, db, options, err);
+    if (status == POSREF_OK && (kind == POSREF_ID_ANY || kind == POSREF_ID_LAYOUT ||
+                                (kind == POSREF_ID_GOLDEN && layouts->given)))
+        status = choose_layouts(out, db, options, layouts, err);
     if (status == POSREF_OK && plugin && (kind == POSREF_ID_PROPERTY ||
         (kind == POSREF_ID_ANY && !options->no_properties)))
         status = choose_properties(out, options, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run judges: golden vectors by their ids, vectors again on inputs drawn anew
- * (fresh/ID), and properties (property/...), in this order. Private to harness/. */
+/* What a run judges: golden vectors by their ids, vectors again on inputs drawn anew (fresh/ID),
+ * vectors in layouts (ID@LAYOUT), and properties (property/...), in this order. Private to
+ * harness/. */
 #ifndef POSREF_CHOICE_H
 #define POSREF_CHOICE_H
 
@@ -10,6 +11,12 @@
 
 #define POSREF_FRESH_PREFIX "fresh/"
 #define POSREF_PROPERTY_PREFIX "property/"
+
+/* Where "@LAYOUT" begins in an id; NULL: it names none. */
+static inline const char *posref_id_layout(const char *id)
+{
+    return strrchr(id, '@');
+}
 
 struct posref_choice {
     struct posref_heap *heap;
@@ -30,19 +37,26 @@ static inline bool posref_id_is_property(const char *id)
     return strncmp(id, POSREF_PROPERTY_PREFIX, strlen(POSREF_PROPERTY_PREFIX)) == 0;
 }
 
-/* The order of a run, and of the SHA-256 of what it selects: golden, drawn, properties; then by
- * their bytes. */
-static inline int posref_id_compare(const char *a, const char *b)
+/* The order of a run, and of the SHA-256 of what it selects: golden, drawn, layouts, properties;
+ * then by their bytes. */
+static inline int posref_id_rank(const char *id)
 {
-    const int rank_a = posref_id_is_property(a) ? 2 : posref_id_is_fresh(a);
-    const int rank_b = posref_id_is_property(b) ? 2 : posref_id_is_fresh(b);
-    return rank_a != rank_b ? rank_a - rank_b : strcmp(a, b);
+    return posref_id_is_property(id) ? 3
+           : posref_id_layout(id)    ? 2
+                                     : posref_id_is_fresh(id);
 }
 
-/* Chooses by the options' filter, suite, shard, fresh and properties. BAD_INPUT when nothing
- * matches. To be cleared in any case. */
+static inline int posref_id_compare(const char *a, const char *b)
+{
+    const int rank = posref_id_rank(a) - posref_id_rank(b);
+    return rank ? rank : strcmp(a, b);
+}
+
+/* Chooses by the options' filter, suite, shard, fresh and properties, in these layouts. BAD_INPUT
+ * when nothing matches. To be cleared in any case. */
 POSREF_MUST_USE enum posref_status posref_choose(struct posref_choice *out, struct posref_db *db,
                                                  const struct posref_test_options *options,
+                                                 const struct posref_layout_choice *layouts,
                                                  struct posref_error *err);
 void posref_choice_clear(struct posref_choice *choice);
 

@@ -36,6 +36,9 @@ static const char help[] =
     "                           more on inputs drawn anew: ids fresh/ID\n"
     "  --properties YES         yes (default) or no: composition, batch invariance and the like,\n"
     "                           ids property/SCHEME/NAME/VARIANT\n"
+    "  --layouts LIST           layouts to hand vectors in, of docs/plugin.md: bhsd,strided,...,\n"
+    "                           plain, or all; ids ID@LAYOUT (default: plain and those that the\n"
+    "                           plugin names)\n"
     "  --nonce HEX              what is drawn is drawn from it (default: another each run; the\n"
     "                           report has it)\n"
     "  --timeout S              seconds for a call (default 10)\n"
@@ -152,7 +155,8 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
 {
     struct posref_test_options *o = &a->options;
     static const char *const own[] = {"--report", "--dtype",      "--baseline", "--shard",
-                                      "--require", "--properties", "--fresh",    "--nonce"};
+                                      "--require", "--properties", "--fresh",    "--nonce",
+                                      "--layouts"};
     bool repeats = true; /* belongs to the command that repeats one failure */
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         repeats = repeats && strcmp(key, own[k]) != 0;
@@ -184,6 +188,9 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
         return read_fresh(&o->fresh, value, err);
     } else if (strcmp(key, "--properties") == 0) {
         return read_properties(&o->no_properties, value, err);
+    } else if (strcmp(key, "--layouts") == 0) {
+        o->layouts.given = true;
+        return posref_layouts_parse(&o->layouts.plain, o->layouts.layout, value, key, err);
     } else if (strcmp(key, "--nonce") == 0) {
         a->nonce_given = true;
         return posref_nonce_parse(&o->nonce, value, err);
@@ -199,6 +206,22 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
     return POSREF_OK;
 }
 
+/* ID@LAYOUT: that layout, of the vectors whose id begins so. */
+static enum posref_status add_laid_id(struct arguments *a, const char *id,
+                                      struct posref_error *err)
+{
+    struct posref_test_options *o = &a->options;
+    const char *at = posref_id_layout(id);
+    char base[POSREF_MAX_ID + 1];
+    o->id = id;
+    o->id_kind = POSREF_ID_LAYOUT;
+    o->layouts = (struct posref_layout_choice){.given = true};
+    snprintf(base, sizeof base, "%.*s", (int)(at - id), id);
+    enum posref_status status = posref_layouts_parse(&o->layouts.plain, o->layouts.layout, at + 1,
+                                                     "id", err);
+    return status == POSREF_OK ? posref_filter_add(a->filter, "id", base, err) : status;
+}
+
 static enum posref_status add_condition(struct arguments *a, const char *text,
                                         struct posref_error *err)
 {
@@ -208,6 +231,8 @@ static enum posref_status add_condition(struct arguments *a, const char *text,
     if (status != POSREF_OK)
         return status;
     add_word(&a->filter_text, text);
+    if (strcmp(key, "id") == 0 && posref_id_layout(value))
+        return add_laid_id(a, value, err);
     if (strcmp(key, "id") == 0) {
         a->options.id = value;
         a->options.id_kind = posref_id_is_property(value) ? POSREF_ID_PROPERTY
@@ -226,6 +251,8 @@ static enum posref_status settle_subject(struct arguments *a, struct posref_erro
         return posref_bad_word(err, a->options.plugin, "--answers takes the place of a plugin");
     if (a->options.answers && (stat(a->options.answers, &info) != 0 || !S_ISDIR(info.st_mode)))
         return posref_bad_word(err, a->options.answers, "is no directory of answers");
+    if (a->options.answers && a->options.layouts.given)
+        return posref_bad_word(err, "--layouts", "answers are to plain prompts");
     if (a->options.answers)
         a->options.plugin = a->options.answers;
     if (!a->options.plugin)

@@ -14,7 +14,7 @@ struct exec_state {
     struct posref_plugin plugin;
     struct exec_program program;
     const char *config;
-    char name[MAX_NAMES], version[MAX_NAMES / 2];
+    char name[MAX_NAMES], version[MAX_NAMES / 2], layouts[4 * MAX_NAMES];
 };
 
 /* The tensors of a call as a set of reference/'s; outputs apart. */
@@ -56,10 +56,29 @@ static bool begin(struct exec_state *state, char *why, size_t why_size_bytes)
     snprintf(state->version, sizeof state->version, "%s", version ? version : "");
     const char *varies = posref_safetensors_metadata(&reply, "varies");
     state->plugin.flags = varies && strcmp(varies, "yes") == 0 ? POSREF_PLUGIN_VARIES : 0;
+    const char *layouts = posref_safetensors_metadata(&reply, "layouts");
+    snprintf(state->layouts, sizeof state->layouts, "%s", layouts ? layouts : "");
     posref_safetensors_close(&reply);
     if (!good)
         exec_program_stop(&state->program);
     return good;
+}
+
+/* The protocol has no strides, and no tensor that is read and written. */
+static bool can_send(const struct posref_plugin_call *call)
+{
+    for (uint32_t i = 0; i < call->n_tensors; i++) {
+        const struct posref_plugin_tensor *tensor = call->tensors[i];
+        int64_t stride = 1;
+        if (tensor->access == POSREF_PLUGIN_INOUT)
+            return false;
+        for (uint32_t axis = tensor->rank; axis-- > 0;) {
+            if (tensor->strides[axis] != stride && tensor->shape[axis] > 1)
+                return false;
+            stride *= tensor->shape[axis];
+        }
+    }
+    return true;
 }
 
 static int32_t run(void *ctx, const struct posref_plugin_call *call, char *why,
@@ -70,12 +89,17 @@ static int32_t run(void *ctx, const struct posref_plugin_call *call, char *why,
     struct posref_buffer outputs;
     struct posref_safetensors reply = {.n = 0};
     int32_t status = POSREF_PLUGIN_ERROR;
+    if (!can_send(call)) {
+        snprintf(why, why_size_bytes, "exec: takes contiguous tensors, none in place");
+        return POSREF_PLUGIN_UNSUPPORTED;
+    }
     if (!exec_program_runs(&state->program) && !begin(state, why, why_size_bytes))
         return POSREF_PLUGIN_ERROR;
     describe(&in, &out, call);
     posref_buffer_init(&outputs, 1 << 16);
     exec_outputs_text(&outputs, &out);
-    const char *const metadata[] = {"posref", "1",        "call",    "run",        "op", call->op,
+    const char *const metadata[] = {"posref", "1",        "call",    "run",
+                                    "op",     call->op,   "layout",  call->layout,
                                     "spec",   call->spec, "outputs", outputs.data, NULL};
     if (outputs.failed)
         snprintf(why, why_size_bytes, "no memory");
@@ -114,7 +138,8 @@ const struct posref_plugin *posref_exec_plugin(void **state, const char *command
                                           .version = mine->version,
                                           .open = open_program,
                                           .run = run,
-                                          .close = close_program};
+                                          .close = close_program,
+                                          .layouts = mine->layouts};
     *state = mine;
     return &mine->plugin;
 }

@@ -39,6 +39,35 @@
  *   attention   | the same, and v [n_k, dim_v]             | attention [n_q, dim_v] or
  *               |                                          |   [n_q, heads, dim_v]
  *
+ * Tensors are contiguous and apart, unless the plugin names further layouts (struct posref_plugin)
+ * or the user asks for them (posref test --layouts). These change the tensors of rotate and
+ * rotate_backward (dy, dx for x, y), with B batches, S tokens of each, H heads, D = dim:
+ *
+ *   layout          | tensors
+ *   ----------------+-----------------------------------------------------------------------------
+ *   strided         | x and y have gaps behind each row, x other ones than y; embed too
+ *   strided-dim     | the last axis of x and y has stride 2; embed too
+ *   inplace         | y lies where x lies, both are INOUT; embed too
+ *   int32           | positions are INT32; every op
+ *   bhsd, bshd      | x [B, H, S, D], x [B, S, H, D], contiguous; positions [S]
+ *   transposed      | x [B, H, S, D] with the strides of [B, S, H, D]; positions [S]
+ *   broadcast       | x [B, S, H, D] whose H has stride 0; positions [B, S] whose B has stride 0
+ *   batch-positions | x [B, S, H, D]; positions [B, S]
+ *   left-pad        | the same, and mask [B, S] of 0 and 1: rows of mask 0 hold NaN in x, and
+ *                   |   need not be written in y
+ *   decode          | x [B, 1, H, D]; offset [B] in the place of positions: the tokens before
+ *   varlen          | x [tokens, H, D]; cu_seqlens [B + 1] (INT32) and offset [B] in the place of
+ *                   |   positions: token t of sequence b, cu_seqlens[b] <= t < cu_seqlens[b + 1],
+ *                   |   has position offset[b] + t - cu_seqlens[b]; sequences may be empty
+ *   qkv             | q [tokens, 12, D], k and v [tokens, 2, D] in the place of x and y, views of
+ *                   |   one array [tokens, 12 + 2 + 2, D]; q and k (INOUT) are rotated in place,
+ *                   |   v (IN) stays; rotate only
+ *   tables          | cos, sin [n, pairs] in the place of positions, of the dtype under test
+ *   tables-f32      | the same, of F32 whatever x is
+ *   cos-sin         | table [n, 2 pairs] in their place: cosines, then sines
+ *
+ * Positions over several axes have the axes in front: [n_axes, S], [n_axes, B, S].
+ *
  * Which line applies follows from the spec; the tensors that are present say it too. Encodings
  * with several position axes get positions [n_axes, n]. inv_freq has the context scaling in it but
  * not the attention factor; cos, sin and y have both. Positions are INT64 when all are whole
@@ -99,6 +128,7 @@ struct posref_plugin_call {
     const char *op;   /* "rotate", ... */
     const char *spec; /* "key=value key=value ...": every field spelt out, C locale, one space */
     const struct posref_plugin_tensor *const *tensors;
+    const char *layout; /* "plain", "bhsd", ...; posref_plugin_layout reads it */
 };
 
 /* struct posref_plugin.flags */
@@ -127,6 +157,9 @@ struct posref_plugin {
     /* POSREF_PLUGIN_VARIES or 0: results may differ in their last bits from call to call, as sums
      * do whose order is left to chance. The report says that this was declared. */
     uint32_t flags;
+    /* The layouts that run and supports take beside plain tensors, between spaces: "bhsd strided".
+     * They are then tested too, unless the user says which are. "" or NULL: none. */
+    const char *layouts;
 };
 
 #if defined(_WIN32)
@@ -189,6 +222,13 @@ posref_plugin_find(const struct posref_plugin_call *call, const char *name)
         if (posref_plugin_word_is(call->tensors[i]->name, name))
             return call->tensors[i];
     return NULL;
+}
+
+/* The call's layout. */
+static inline const char *posref_plugin_layout(const struct posref_plugin_call *call)
+{
+    size_t end = offsetof(struct posref_plugin_call, layout) + sizeof call->layout;
+    return call->struct_size >= end ? call->layout : "plain";
 }
 
 /* Bytes of one element; 0 for an unknown dtype. */

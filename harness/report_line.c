@@ -58,7 +58,9 @@ bool posref_line_curl(struct posref_buffer *out, const json_t *line)
 {
     if (json_object_get(line, "nonce"))
         return false;
-    posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%s", text_of(line, "id"));
+    /* Of ID@LAYOUT the database has ID. */
+    posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%.*s",
+                         (int)strcspn(text_of(line, "id"), "@"), text_of(line, "id"));
     return true;
 }
 

@@ -3,14 +3,23 @@
 #include "report.h"
 #include "report_fields.h"
 
+/* The scaling, or @LAYOUT. */
+static const char *label_of(char out[32], const json_t *line)
+{
+    const char *layout = text_of(line, "layout");
+    snprintf(out, 32, "%s%s", *layout ? "@" : "", *layout ? layout : text_of(line, "scaling"));
+    return out;
+}
+
 int posref_tally_group(const struct posref_tally *tally, const json_t *line)
 {
+    char label[32];
     for (int k = 0; k < tally->n_groups; k++) {
         const struct posref_group *group = &tally->group[k];
         if (strcmp(group->scheme, text_of(line, "scheme")) == 0 &&
             strcmp(group->op, text_of(line, "op")) == 0 &&
             strcmp(group->property, text_of(line, "property")) == 0 &&
-            (group->property[0] || strcmp(group->scaling, text_of(line, "scaling")) == 0))
+            (group->property[0] || strcmp(group->scaling, label_of(label, line)) == 0))
             return k;
     }
     return -1;
@@ -27,8 +36,9 @@ static struct posref_group *find_group(struct posref_tally *tally, const json_t 
     snprintf(group->scheme, sizeof group->scheme, "%s", text_of(line, "scheme"));
     snprintf(group->op, sizeof group->op, "%s", text_of(line, "op"));
     snprintf(group->property, sizeof group->property, "%s", text_of(line, "property"));
+    char label[32];
     if (!group->property[0])
-        snprintf(group->scaling, sizeof group->scaling, "%s", text_of(line, "scaling"));
+        snprintf(group->scaling, sizeof group->scaling, "%s", label_of(label, line));
     return group;
 }
 

@@ -24,7 +24,7 @@ struct posref_runner {
     struct posref_process process;
     bool alive;               /* a worker is there, its plugin open */
     struct posref_trial lost; /* why none is, when loading or opening killed it */
-    char name[64], version[32];
+    char name[64], version[32], layouts[256];
     unsigned n_workers;
     uint64_t *seen; /* hashes of op and shapes that this worker has run already */
     size_t n_seen, seen_capacity;
@@ -87,6 +87,9 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
     case POSREF_LOAD_READY:
         memcpy(r->name, wire->plugin_name, sizeof r->name);
         memcpy(r->version, wire->plugin_version, sizeof r->version);
+        memcpy(r->layouts, wire->plugin_layouts, sizeof r->layouts);
+        r->layouts[sizeof r->layouts - 1] = '\0';
+        posref_plugin_text_clean(r->layouts, 1);
         r->name[sizeof r->name - 1] = r->version[sizeof r->version - 1] = '\0';
         posref_plugin_text_clean(r->name, 1);
         posref_plugin_text_clean(r->version, 1);
@@ -442,6 +445,11 @@ const char *posref_runner_plugin_name(const struct posref_runner *r)
 const char *posref_runner_plugin_version(const struct posref_runner *r)
 {
     return r->version;
+}
+
+const char *posref_runner_plugin_layouts(const struct posref_runner *r)
+{
+    return r->layouts;
 }
 
 const char *posref_runner_captured(const struct posref_runner *r, uint64_t *total_bytes)

@@ -5,7 +5,7 @@
 #ifndef POSREF_RUNNER_H
 #define POSREF_RUNNER_H
 
-#include "reference/reference.h"
+#include "place.h"
 #include "verdict.h"
 
 struct posref_runner_options {
@@ -24,6 +24,9 @@ struct posref_trial {
     const char *group;            /* trials that hang alike, e.g. by op and scheme; NULL: alone */
     struct posref_tensors in;     /* as handed to the plugin, narrowed already */
     struct posref_tensors out;    /* name, dtype, shape; data is the caller's and gets filled */
+    bool look_later; /* elements unwritten or NaN are the caller's to look for (batch.h) */
+    const char *layout;           /* its name; NULL: plain */
+    const struct posref_placement *placement; /* of in and out; NULL: contiguous, each its own */
     /* PASS means here: it returned, and every output is there and no NaN. What came back is then
      * in out (also for NAN and UNWRITTEN). */
     enum posref_verdict verdict;
@@ -59,6 +62,8 @@ POSREF_MUST_USE enum posref_status posref_runner_run(struct posref_runner *runne
 
 const char *posref_runner_plugin_name(const struct posref_runner *runner);
 const char *posref_runner_plugin_version(const struct posref_runner *runner);
+/* What it says that it takes (posref_plugin.h), "" for nothing. */
+const char *posref_runner_plugin_layouts(const struct posref_runner *runner);
 
 /* The first bytes that the plugin wrote to stdout or stderr, as text ("" for none), and how many
  * it wrote in all. */

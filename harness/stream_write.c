@@ -211,6 +211,8 @@ void posref_stream_line(struct posref_buffer *out, const struct posref_stream_li
     add_field(out, &line->vector->spec, POSREF_FIELD_PAIRING);
     if (line->property)
         add_text(out, "property", line->property);
+    if (line->trial->layout)
+        add_text(out, "layout", line->trial->layout);
     if (line->nonce)
         add_nonce(out, line->nonce);
     add_text(out, "dtype", posref_dtype_name(line->dtype));

@@ -20,6 +20,20 @@ static size_t bytes_of(const struct posref_tensors *set)
     return bytes;
 }
 
+static enum posref_status make_trial(struct posref_run *run, struct posref_trial *trial,
+                                     const struct posref_vector *vector, const char *spec,
+                                     enum posref_dtype dtype, struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    const struct posref_layout_case *laid = run->laid[run->n_vectors];
+    struct posref_layout_result *result = NULL;
+    if (!laid)
+        return posref_trial_make(trial, vector, spec, dtype, &arena, err);
+    result = run->result[run->n_trials] = arena.alloc(arena.ctx, sizeof *result);
+    return result ? posref_layout_trial(trial, result, laid, spec, dtype, &arena, err)
+                  : no_memory(err);
+}
+
 static enum posref_status add_trials(struct posref_run *run, const struct posref_vector *vector,
                                      struct posref_error *err)
 {
@@ -38,23 +52,57 @@ static enum posref_status add_trials(struct posref_run *run, const struct posref
             continue;
         run->dtype[run->n_trials] = (enum posref_dtype)d;
         run->of[run->n_trials] = run->n_vectors;
-        struct posref_trial *trial = &run->trial[run->n_trials++];
-        status = posref_trial_make(trial, vector, spec, (enum posref_dtype)d, &arena, err);
+        struct posref_trial *trial = &run->trial[run->n_trials];
+        status = make_trial(run, trial, vector, spec, (enum posref_dtype)d, err);
+        run->n_trials++;
         trial->group = run->group[vector->spec.scheme][vector->op][d];
     }
     return status;
+}
+
+static enum posref_status get_vector(struct posref_vector *vector, struct posref_run *run,
+                                     const char *id, struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    bool found = false;
+    enum posref_status status = posref_db_get(run->db, id, vector, &found, &arena, err);
+    if (status == POSREF_OK && !found)
+        status = posref_fail(err, POSREF_INTERNAL, id, "went missing");
+    return status;
+}
+
+/* The vector of ID@LAYOUT, its rows as the layout has them. */
+static enum posref_status get_laid(struct posref_vector *vector, struct posref_run *run,
+                                   const char *id, struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    const char *at = posref_id_layout(id);
+    char base[POSREF_MAX_ID + 1];
+    struct posref_vector stored;
+    struct posref_layout_case *laid = arena.alloc(arena.ctx, sizeof *laid);
+    if (!laid)
+        return no_memory(err);
+    snprintf(base, sizeof base, "%.*s", (int)(at - id), id);
+    enum posref_status status = get_vector(&stored, run, base, err);
+    if (status == POSREF_OK)
+        status = posref_layout_make(laid, posref_layout_find(at + 1, strlen(at + 1)), &stored,
+                                    &arena, err);
+    if (status != POSREF_OK)
+        return status;
+    run->laid[run->n_vectors] = laid;
+    *vector = laid->judged;
+    vector->id = id;
+    return POSREF_OK;
 }
 
 /* Reads a golden vector into the chunk. */
 static enum posref_status read_vector(struct posref_run *run, size_t *bytes, const char *id,
                                       struct posref_error *err)
 {
-    const struct posref_arena arena = posref_heap_arena(run->heap);
     struct posref_vector *vector = &run->vector[run->n_vectors];
-    bool found = false;
-    enum posref_status status = posref_db_get(run->db, id, vector, &found, &arena, err);
-    if (status == POSREF_OK && !found)
-        status = posref_fail(err, POSREF_INTERNAL, id, "went missing");
+    run->laid[run->n_vectors] = NULL;
+    enum posref_status status = posref_id_layout(id) ? get_laid(vector, run, id, err)
+                                                     : get_vector(vector, run, id, err);
     if (status == POSREF_OK)
         status = add_trials(run, vector, err);
     if (status != POSREF_OK)
@@ -74,6 +122,7 @@ static enum posref_status draw_vector(struct posref_run *run, const char *id,
     struct posref_vector *vector = &run->vector[run->n_vectors];
     struct posref_draw draw = posref_draw_begin(run->options->nonce, id);
     run->is_original[run->n_vectors - 1] = true;
+    run->laid[run->n_vectors] = NULL;
     *vector = *original;
     vector->id = id;
     enum posref_status status = posref_draw_inputs(&vector->inputs, original, &draw, &arena, err);
@@ -161,6 +210,13 @@ static void check_declined(struct posref_run *run, size_t k)
              run->vector[vector - 1].id);
 }
 
+/* The vector that a trial's outputs are judged as. */
+static const struct posref_vector *vector_of(const struct posref_run *run, size_t k)
+{
+    const bool own = run->laid[run->of[k]] && run->result[k]->vector;
+    return own ? run->result[k]->vector : &run->vector[run->of[k]];
+}
+
 enum posref_status posref_run_judge(struct posref_run *run, struct posref_error *err)
 {
     struct posref_buffer lines;
@@ -170,7 +226,9 @@ enum posref_status posref_run_judge(struct posref_run *run, struct posref_error 
         if (run->is_original[run->of[k]])
             continue;
         check_declined(run, k);
-        const struct posref_vector *vector = &run->vector[run->of[k]];
+        if (run->laid[run->of[k]])
+            posref_layout_collect(&run->trial[k], run->result[k]);
+        const struct posref_vector *vector = vector_of(run, k);
         struct posref_stream_line line = {.vector = vector,
                                           .trial = &run->trial[k],
                                           .dtype = run->dtype[k],

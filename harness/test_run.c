@@ -97,7 +97,8 @@ static void name_groups(struct posref_run *run)
                          posref_dtype_name((enum posref_dtype)d));
 }
 
-static enum posref_status begin(struct posref_run *run, struct posref_error *err)
+/* The plugin, and the layouts it is offered. */
+static enum posref_status start_plugin(struct posref_run *run, struct posref_error *err)
 {
     const struct posref_test_options *options = run->options;
     const struct posref_runner_options runner = {.plugin_path = options->plugin,
@@ -106,25 +107,34 @@ static enum posref_status begin(struct posref_run *run, struct posref_error *err
                                                  .timeout_s = options->timeout_s,
                                                  .memory_limit_bytes =
                                                      options->memory_limit_bytes};
-    char digest[65];
-    name_groups(run);
     enum posref_status status = POSREF_OK;
-    if (options->answers)
-        posref_sha256_hex(digest, options->plugin, strlen(options->plugin));
-    else
-        status = digest_plugin(digest, options->plugin, err);
-    if (status == POSREF_OK && !options->answers)
+    run->layouts = options->layouts;
+    run->layouts.plain = options->layouts.plain || !options->layouts.given;
+    if (options->answers) {
+        posref_sha256_hex(run->plugin_sha256, options->plugin, strlen(options->plugin));
+        return POSREF_OK;
+    }
+    status = digest_plugin(run->plugin_sha256, options->plugin, err);
+    if (status == POSREF_OK)
         status = posref_runner_new(&run->runner, &runner, err);
-    if (status != POSREF_OK)
-        return status;
+    if (status == POSREF_OK && !options->layouts.given)
+        status = posref_layouts_parse(&run->layouts.plain, run->layouts.layout,
+                                      posref_runner_plugin_layouts(run->runner), NULL, err);
+    return status;
+}
+
+static enum posref_status begin(struct posref_run *run, struct posref_error *err)
+{
+    const struct posref_test_options *options = run->options;
     struct posref_buffer line;
+    name_groups(run);
     posref_buffer_init(&line, POSREF_MAX_LINE_BYTES);
     const struct posref_stream_header header = {
         .options = options,
         .suite = &run->suite,
         .plugin_name = run->runner ? posref_runner_plugin_name(run->runner) : "answers",
         .plugin_version = run->runner ? posref_runner_plugin_version(run->runner) : "",
-        .plugin_sha256 = digest,
+        .plugin_sha256 = run->plugin_sha256,
         .db_path = posref_db_path(run->db),
         .n_vectors = run->choice.n,
         .n_selected = run->choice.n_selected,
@@ -252,7 +262,9 @@ enum posref_status posref_test_run(bool *conforms, int64_t *n_judged,
     if (status == POSREF_OK)
         status = find_suite(run, err);
     if (status == POSREF_OK)
-        status = posref_choose(&run->choice, run->db, options, err);
+        status = start_plugin(run, err);
+    if (status == POSREF_OK)
+        status = posref_choose(&run->choice, run->db, options, &run->layouts, err);
     if (status == POSREF_OK)
         status = begin(run, err);
     if (status == POSREF_OK)

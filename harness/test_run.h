@@ -8,6 +8,7 @@
 
 #include "reference/judge.h"
 #include "baseline.h"
+#include "layouts.h"
 #include "runner.h"
 #include "vectors/vectors.h"
 
@@ -18,7 +19,14 @@ enum posref_fresh { POSREF_FRESH_SOME, POSREF_FRESH_ALL, POSREF_FRESH_NONE };
 
 /* What the condition id= names, by how it begins. */
 enum posref_id_kind { POSREF_ID_ANY /* there is none */, POSREF_ID_GOLDEN, POSREF_ID_FRESH,
-                      POSREF_ID_PROPERTY };
+                      POSREF_ID_PROPERTY, POSREF_ID_LAYOUT /* ID@LAYOUT */ };
+
+/* In which layouts vectors are handed out. */
+struct posref_layout_choice {
+    bool given; /* else plain, and those that the plugin names */
+    bool plain;
+    bool layout[POSREF_N_LAYOUTS];
+};
 
 struct posref_test_options {
     const char *plugin, *config;
@@ -29,6 +37,7 @@ struct posref_test_options {
     enum posref_id_kind id_kind;       /* the filter has no "fresh/" in front of an id */
     enum posref_fresh fresh;
     bool no_properties;
+    struct posref_layout_choice layouts;
     uint64_t nonce;                    /* of drawn inputs, and of the order of calls */
     const char *filter_text;           /* as typed */
     const char *command;               /* what reproduces a failure, but for id= and --dtype */

@@ -29,11 +29,15 @@ struct posref_run {
     char named[POSREF_N_NAMED][POSREF_MAX_ID + 16]; /* the first failures to be explained */
     size_t n_named;
     struct posref_choice choice;
+    struct posref_layout_choice layouts;
+    char plugin_sha256[65];
     struct posref_heap *heap, *scratch;
     /* The present chunk. */
     struct posref_vector vector[POSREF_CHUNK_MOST];
     bool is_original[POSREF_CHUNK_MOST]; /* of the drawn one behind it: runs, has no line */
+    const struct posref_layout_case *laid[POSREF_CHUNK_MOST]; /* the vector's layout; NULL: plain */
     struct posref_trial trial[POSREF_CHUNK_TRIALS];
+    struct posref_layout_result *result[POSREF_CHUNK_TRIALS]; /* of laid ones */
     enum posref_dtype dtype[POSREF_CHUNK_TRIALS];
     size_t of[POSREF_CHUNK_TRIALS]; /* the trial's vector */
     size_t n_vectors, n_trials;

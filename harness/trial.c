@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_positions(const struct posref_tensor *tensor)
+bool posref_trial_is_positions(const struct posref_tensor *tensor)
 {
     const char *end = strstr(tensor->name, "positions");
     return end && end[strlen("positions")] == '\0';
@@ -70,7 +70,7 @@ static enum posref_status add_input(struct posref_trial *out, const struct posre
                                     const char *name, enum posref_dtype dtype,
                                     const struct posref_arena *arena, struct posref_error *err)
 {
-    bool positions = is_positions(in);
+    bool positions = posref_trial_is_positions(in);
     enum posref_status status = positions ? POSREF_OK : check_exact(in, dtype, err);
     if (status != POSREF_OK)
         return status;

@@ -16,6 +16,9 @@ POSREF_MUST_USE enum posref_status posref_trial_make(struct posref_trial *out,
                                                      const struct posref_arena *arena,
                                                      struct posref_error *err);
 
+/* Whether the tensor is positions, q_positions or k_positions. */
+bool posref_trial_is_positions(const struct posref_tensor *tensor);
+
 /* A tensor of doubles rounded to the dtype, in the arena. */
 POSREF_MUST_USE enum posref_status posref_tensor_narrow(struct posref_tensor *out,
                                                         const struct posref_tensor *in,

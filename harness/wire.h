@@ -8,7 +8,7 @@
 #ifndef POSREF_WIRE_H
 #define POSREF_WIRE_H
 
-#include "reference/reference.h"
+#include "place.h"
 
 #include <stdatomic.h>
 
@@ -44,8 +44,9 @@ struct posref_wire_tensor {
 };
 
 struct posref_wire_case {
-    uint64_t op_offset, spec_offset; /* NUL-terminated text */
+    uint64_t op_offset, spec_offset, layout_offset; /* NUL-terminated text */
     uint64_t tensors_offset;         /* struct posref_wire_tensor [n_tensors] */
+    uint64_t placement_offset;       /* struct posref_placement; 0: every tensor is contiguous */
     uint32_t n_tensors;
     /* Written by the worker, result last. */
     uint32_t bad_tensor;
@@ -70,7 +71,7 @@ struct posref_wire {
     /* Filled once by the worker. */
     _Atomic uint32_t load;
     uint32_t plugin_abi;
-    char plugin_name[64], plugin_version[32];
+    char plugin_name[64], plugin_version[32], plugin_layouts[256];
     char load_text[POSREF_WIRE_TEXT];
     /* Filled by the worker's handler of fatal signals. */
     _Atomic uint32_t fault_signal;

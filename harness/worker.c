@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,11 @@ static void note_names(struct posref_worker *w)
              plugin->name ? plugin->name : "");
     snprintf(w->wire->plugin_version, sizeof w->wire->plugin_version, "%s",
              plugin->version ? plugin->version : "");
+    /* The structure of a plugin that was built before there were layouts ends without them. */
+    const bool has = plugin->struct_size >= offsetof(struct posref_plugin, layouts) +
+                                                sizeof plugin->layouts;
+    snprintf(w->wire->plugin_layouts, sizeof w->wire->plugin_layouts, "%s",
+             has && plugin->layouts ? plugin->layouts : "");
 }
 
 static void open_plugin(struct posref_worker *w, const char *config)

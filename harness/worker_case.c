@@ -21,18 +21,10 @@ static const uint32_t plugin_dtype[POSREF_N_DTYPES] = {
     [POSREF_I32] = POSREF_PLUGIN_I32, [POSREF_I64] = POSREF_PLUGIN_I64,
 };
 
-/* A case as this side sees it: copied, so that a plugin that writes where it should not cannot
- * mislead it. */
-struct job {
-    struct posref_worker *w;
-    struct posref_wire_case *record;
-    uint32_t index, n;
-    struct posref_wire_tensor tensor[POSREF_MAX_TENSORS];
-    struct posref_plugin_tensor described[POSREF_MAX_TENSORS];
-    const struct posref_plugin_tensor *list[POSREF_MAX_TENSORS];
-    struct posref_plugin_call call;
-    char why[POSREF_WIRE_TEXT];
-};
+uint32_t posref_worker_dtype(uint32_t dtype)
+{
+    return plugin_dtype[dtype];
+}
 
 static void describe_tensor(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
                             const struct posref_guard_slot *slot)
@@ -53,15 +45,15 @@ static void describe_tensor(struct posref_plugin_tensor *out, const struct posre
     }
 }
 
-/* Fresh buffers, filled, and the call that points to them. */
-static void lay_tensors(struct job *job, enum posref_guard_side side)
+/* Fresh buffers, filled. */
+static bool lay_contiguous(struct posref_worker_job *job, enum posref_guard_side side)
 {
     for (uint32_t i = 0; i < job->n; i++) {
         const struct posref_wire_tensor *tensor = &job->tensor[i];
         struct posref_guard_slot *slot = &job->w->slots[i];
         enum posref_dtype dtype = (enum posref_dtype)tensor->dtype;
         if (!posref_guard_place(slot, tensor->size_bytes, side))
-            _exit(3); /* out of memory, or the plugin unmapped it: the verdict says exited */
+            return false;
         if (tensor->is_output)
             posref_pattern_fill(slot->data, dtype, tensor->size_bytes / posref_dtype_size(dtype));
         else
@@ -69,11 +61,21 @@ static void lay_tensors(struct job *job, enum posref_guard_side side)
         describe_tensor(&job->described[i], tensor, slot);
         job->list[i] = &job->described[i];
     }
+    job->call.n_tensors = job->n;
+    return true;
+}
+
+/* The buffers, and the call that points to them. */
+static void lay_tensors(struct posref_worker_job *job, enum posref_guard_side side)
+{
+    if (!(job->is_placed ? posref_worker_place_lay(job, side) : lay_contiguous(job, side)))
+        _exit(3); /* out of memory, or the plugin unmapped it: the verdict says exited */
     job->call = (struct posref_plugin_call){
         .struct_size = sizeof job->call,
-        .n_tensors = job->n,
+        .n_tensors = job->call.n_tensors,
         .op = (const char *)job->w->memory + job->record->op_offset,
         .spec = (const char *)job->w->memory + job->record->spec_offset,
+        .layout = (const char *)job->w->memory + job->record->layout_offset,
         .tensors = job->list};
 }
 
@@ -85,8 +87,9 @@ static int64_t first_difference(const unsigned char *a, const unsigned char *b)
     return at;
 }
 
-static enum posref_wire_result blame(struct job *job, enum posref_wire_result result, uint32_t i,
-                                     int64_t offset_bytes)
+enum posref_wire_result posref_worker_blame(struct posref_worker_job *job,
+                                            enum posref_wire_result result, uint32_t i,
+                                            int64_t offset_bytes)
 {
     job->record->bad_tensor = i;
     job->record->bad_offset_bytes = offset_bytes;
@@ -94,44 +97,54 @@ static enum posref_wire_result blame(struct job *job, enum posref_wire_result re
 }
 
 /* After a call: canaries whole, inputs left alone. */
-static enum posref_wire_result check_tensors(struct job *job)
+static enum posref_wire_result check_tensors(struct posref_worker_job *job)
 {
+    if (job->is_placed)
+        return posref_worker_place_check(job);
     for (uint32_t i = 0; i < job->n; i++) {
         const struct posref_guard_slot *slot = &job->w->slots[i];
         const unsigned char *shared = job->w->memory + job->tensor[i].offset;
         int64_t offset;
         if (!posref_guard_check(&offset, slot))
-            return blame(job, POSREF_WIRE_BAD_WRITE, i, offset);
+            return posref_worker_blame(job, POSREF_WIRE_BAD_WRITE, i, offset);
         if (!job->tensor[i].is_output && memcmp(shared, slot->data, slot->size_bytes) != 0)
-            return blame(job, POSREF_WIRE_INPUT_MODIFIED, i, first_difference(shared, slot->data));
+            return posref_worker_blame(job, POSREF_WIRE_INPUT_MODIFIED, i,
+                                       first_difference(shared, slot->data));
     }
     return POSREF_WIRE_RETURNED;
 }
 
+/* What the call left in output i, contiguous. */
+static const unsigned char *output_of(const struct posref_worker_job *job, uint32_t i)
+{
+    return job->is_placed ? job->result[i] : job->w->slots[i].data;
+}
+
 /* Whether the outputs are those that were kept; blames the first that is not. */
-static bool same_outputs(struct job *job)
+static bool same_outputs(struct posref_worker_job *job)
 {
     for (uint32_t i = 0; i < job->n; i++) {
         const unsigned char *shared = job->w->memory + job->tensor[i].offset;
-        const struct posref_guard_slot *slot = &job->w->slots[i];
-        if (job->tensor[i].is_output && memcmp(shared, slot->data, slot->size_bytes) != 0) {
-            (void)blame(job, POSREF_WIRE_DIFFERS, i, first_difference(shared, slot->data));
+        const unsigned char *output = output_of(job, i);
+        if (job->tensor[i].is_output && memcmp(shared, output, job->tensor[i].size_bytes) != 0) {
+            (void)posref_worker_blame(job, POSREF_WIRE_DIFFERS, i,
+                                      first_difference(shared, output));
             return false;
         }
     }
     return true;
 }
 
-static void keep_outputs(struct job *job)
+static void keep_outputs(struct posref_worker_job *job)
 {
     for (uint32_t i = 0; i < job->n; i++)
         if (job->tensor[i].is_output)
-            memcpy(job->w->memory + job->tensor[i].offset, job->w->slots[i].data,
+            memcpy(job->w->memory + job->tensor[i].offset, output_of(job, i),
                    job->tensor[i].size_bytes);
 }
 
 /* What a call has done, and what it said. */
-static enum posref_wire_result look_back(struct job *job, int32_t status)
+static enum posref_wire_result look_back(struct posref_worker_job *job, int32_t status)
 {
     enum posref_wire_result result = check_tensors(job);
     if (result == POSREF_WIRE_RETURNED && fcntl(POSREF_WORKER_FD_SIGNAL, F_GETFD) < 0)
@@ -151,7 +164,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static enum posref_wire_result run_once(struct job *job, enum posref_phase phase)
+static enum posref_wire_result run_once(struct posref_worker_job *job, enum posref_phase phase)
 {
     struct posref_worker *w = job->w;
     job->why[0] = '\0';
@@ -162,7 +175,7 @@ static enum posref_wire_result run_once(struct job *job, enum posref_phase phase
     return look_back(job, status);
 }
 
-static enum posref_wire_result ask(struct job *job)
+static enum posref_wire_result ask(struct posref_worker_job *job)
 {
     struct posref_worker *w = job->w;
     if (!w->plugin->supports)
@@ -174,21 +187,25 @@ static enum posref_wire_result ask(struct job *job)
 
 /* The first call's tensors lie at the other ends of their slots, as it left them and as they were
  * kept: what has changed since was written after the call returned. */
-static enum posref_wire_result check_left(struct job *job)
+static enum posref_wire_result check_left(struct posref_worker_job *job)
 {
+    if (job->is_placed)
+        return posref_worker_place_left(job);
     for (uint32_t i = 0; i < job->n; i++) {
         const unsigned char *left = posref_guard_other(&job->w->slots[i]);
         const unsigned char *shared = job->w->memory + job->tensor[i].offset;
         if (left && memcmp(shared, left, job->tensor[i].size_bytes) != 0)
-            return blame(job, POSREF_WIRE_LATE, i, first_difference(shared, left));
+            return posref_worker_blame(job, POSREF_WIRE_LATE, i, first_difference(shared, left));
     }
     return POSREF_WIRE_RETURNED;
 }
 
 /* The second placement gave the same other result twice: alignment, when the first gives its own
  * again too. Else the first result was one left over from an earlier call. */
-static enum posref_wire_result repeat_first(struct job *job)
+static enum posref_wire_result repeat_first(struct posref_worker_job *job)
 {
+    if (job->is_placed)
+        return POSREF_WIRE_RETURNED; /* the first result was not kept */
     for (uint32_t i = 0; i < job->n; i++) {
         const unsigned char *first = posref_guard_other(&job->w->slots[i]);
         if (!first)
@@ -218,7 +235,7 @@ static void await_threads(struct posref_worker *w)
         _exit(3);
 }
 
-static enum posref_wire_result run_all(struct job *job)
+static enum posref_wire_result run_all(struct posref_worker_job *job)
 {
     lay_tensors(job, POSREF_GUARD_AFTER);
     enum posref_wire_result result = ask(job);
@@ -245,10 +262,13 @@ static enum posref_wire_result run_all(struct job *job)
 
 void posref_worker_run(struct posref_worker *w, uint32_t index, struct posref_wire_case *c)
 {
-    struct job job = {.w = w, .record = c, .index = index, .n = c->n_tensors};
+    struct posref_worker_job job = {.w = w, .record = c, .index = index, .n = c->n_tensors};
     memcpy(job.tensor, w->memory + c->tensors_offset, job.n * sizeof *job.tensor);
     for (uint32_t i = job.n; i < POSREF_MAX_TENSORS; i++)
         w->slots[i].data = NULL;
+    job.is_placed = c->placement_offset != 0;
+    if (job.is_placed && !posref_worker_place_begin(&job))
+        _exit(3); /* out of memory */
     enum posref_wire_result result = run_all(&job);
     await_threads(w);
     job.why[sizeof job.why - 1] = '\0';

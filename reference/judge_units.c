@@ -263,6 +263,10 @@ static enum posref_status rotate_units(struct judge_case *c, const char *output,
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row / heads),
                                                     y, base + to[0], y, base + to[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
+        if (posref_tensors_find(c->inputs, "cos")) { /* tables handed in: no angle is formed */
+            unit->angle = 0;
+            unit->extra = 1;
+        }
     }
     return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;
 }

@@ -543,6 +543,16 @@ posref_eval_prepared(struct posref_tensors *out, const struct posref_prepared *p
                      enum posref_op op, const struct posref_tensors *in,
                      const struct posref_arena *arena, struct posref_error *err);
 
+/* Rope whose tables are handed in: y [n, heads, dim] of x of that shape, each pair turned by its
+ * entries of cosine and sine [n, rotary_dim / 2] (attention factor included), of angles as if
+ * direction were forward; backward: dx of dy in their place. Each element is the sum of two
+ * products, rounded once; channels that do not turn are copies. The spec is completed, its pairing
+ * not mismatched; values are 0 or of 2^-900 to 2^900 in size. Fails only with POSREF_INTERNAL. y
+ * must not overlap x. */
+POSREF_MUST_USE enum posref_status
+posref_rotate_given(double *y, const double *x, const double *cosine, const double *sine, int64_t n,
+                    int64_t heads, const struct posref_spec *spec, bool backward);
+
 /* ---- what a scheme says about itself (GET /v1/schemes, --help, docs/schemes.md) -------------- */
 
 struct posref_scheme_info {

@@ -2,11 +2,12 @@
 """A Python kernel as a posref plugin, with the standard library, and numpy if there.
 
     import posref
-    def kernel(op, spec, inputs):           # spec: {"dim": "64", ...}; inputs: {"x": Tensor, ...}
+    def kernel(op, spec, inputs):           # spec: {"dim": "64", ..., "layout": "plain"};
+                                            # inputs: {"x": Tensor, ...}
         if op != "rotate" or spec["scheme"] != "rope":
             return None                     # declined (or raise posref.Unsupported("why"))
         return {"y": my_rotation(inputs["x"].numpy(), inputs["positions"].numpy())}
-    posref.serve(kernel, name="mine", version="1")
+    posref.serve(kernel, name="mine", version="1")     # layouts="bhsd bshd": taken too
 
 Run by `posref test 'exec:python3 mine.py'`. docs/plugin.md has the protocol. Outputs may be Tensors,
 numpy arrays, or (nested) lists; they are converted to the dtype that was asked for.
@@ -138,7 +139,8 @@ def _pairs(text):
 def _answer(kernel, metadata, inputs):
     """The reply to a run: metadata, tensors."""
     try:
-        result = kernel(metadata["op"], _pairs(metadata["spec"]), inputs)
+        spec = dict(_pairs(metadata["spec"]), layout=metadata.get("layout", "plain"))
+        result = kernel(metadata["op"], spec, inputs)
     except Unsupported as why:
         return {"status": "unsupported", "why": str(why)}, ()
     except Exception as error:  # the kernel's failure is a verdict, not the end of the run
@@ -153,10 +155,10 @@ def _answer(kernel, metadata, inputs):
     return {"status": "ok"}, tensors
 
 
-def serve(kernel, name="", version="", configure=None, varies=False):
+def serve(kernel, name="", version="", configure=None, varies=False, layouts=""):
     """Answers calls until posref closes the input. configure(config), if given, gets what the user
     said by --config, {"key": "value"}, before the first call. varies: results may differ in their
-    last bits from call to call."""
+    last bits from call to call. layouts names those that the kernel takes beside plain tensors."""
     # The protocol moves to a descriptor of its own, so that a print() goes to the report.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -168,7 +170,7 @@ def serve(kernel, name="", version="", configure=None, varies=False):
             return
         metadata, inputs = frame
         if metadata["call"] == "open":
-            reply = {"status": "ok", "name": name, "version": version}
+            reply = {"status": "ok", "name": name, "version": version, "layouts": layouts}
             if varies:
                 reply["varies"] = "yes"
             config = _pairs(metadata["config"])

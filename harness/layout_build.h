@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a form of layouts.c is made of, and the pieces it is made with. Private to the layout
+ * files. */
+#ifndef POSREF_LAYOUT_BUILD_H
+#define POSREF_LAYOUT_BUILD_H
+
+#include "layouts.h"
+
+/* Rows of a vector, repeated: judged row i is row[i] of the vector, in copy number copy[i]. */
+struct posref_layout_rows {
+    int64_t n, heads; /* heads 0: as the vector has them */
+    int64_t *row, *copy, *first; /* room for 2 n + 2 */
+    bool same_heads; /* the heads of a row are one and the same */
+};
+
+struct posref_layout_build {
+    const struct posref_layout_case *of;
+    struct posref_trial *trial;
+    struct posref_layout_result *result;
+    struct posref_placement *placement; /* NULL until one is needed */
+    enum posref_dtype dtype;
+    const struct posref_arena *arena;
+    struct posref_error *err;
+    bool failed; /* for want of memory */
+    enum posref_status status; /* of what the reference had to compute */
+    struct posref_place spare; /* then */
+};
+
+/* A form: which rows it has, and its tensors. */
+struct posref_layout_form {
+    /* Fills *rows, and batch, seq and first of out, where the form has them. NULL: the vector's
+     * rows as they are, and lay changes the call that posref_trial_make has made of them. */
+    void (*rows)(struct posref_layout_case *out, struct posref_layout_rows *rows,
+                 const struct posref_vector *vector);
+    void (*lay)(struct posref_layout_build *b);
+};
+extern const struct posref_layout_form posref_forms[POSREF_N_LAYOUTS];
+
+/* Memory for count elements of 8 bytes; NULL sets failed. */
+void *posref_layout_room(struct posref_layout_build *b, int64_t count);
+/* A tensor without data. */
+struct posref_tensor *posref_layout_add(struct posref_tensors *set, const char *name,
+                                        enum posref_dtype dtype, int rank, const int64_t *shape);
+/* Names of what is rotated and of the result: x and y, dy and dx. */
+const char *posref_layout_in(const struct posref_layout_build *b);
+const char *posref_layout_out(const struct posref_layout_build *b);
+/* A tensor whose row k (of its last axis) is judged row row_of[k], a NaN pattern for -1. */
+void posref_layout_input(struct posref_layout_build *b, const char *name, int rank,
+                         const int64_t *shape, const int64_t *row_of);
+void posref_layout_output(struct posref_layout_build *b, const char *name, int rank,
+                          const int64_t *shape, const int64_t *row_of);
+/* Positions whose k-th is that of judged row row_of[k] (0 for -1): shape, after the axes' where
+ * there are several. */
+void posref_layout_positions(struct posref_layout_build *b, bool narrow, int rank,
+                             const int64_t *shape, const int64_t *row_of);
+/* The last forms of the table: rotation by tables that are handed in (layout_tables.c). */
+void posref_lay_tables(struct posref_layout_build *b);
+void posref_lay_tables_f32(struct posref_layout_build *b);
+void posref_lay_cos_sin(struct posref_layout_build *b);
+/* Integers, I32 or I64. */
+void posref_layout_integers(struct posref_layout_build *b, const char *name,
+                            enum posref_dtype dtype, int rank, const int64_t *shape,
+                            const int64_t *value);
+/* The place of the tensor that was added last, contiguous so far; to be called once all tensors
+ * are there, by their number (inputs, then outputs). */
+struct posref_place *posref_layout_place(struct posref_layout_build *b, int tensor);
+/* Elements from the first to the last. */
+int64_t posref_layout_extent(const struct posref_place *place, const struct posref_tensor *tensor);
+const struct posref_tensor *posref_layout_tensor(const struct posref_layout_build *b, int tensor);
+
+#endif

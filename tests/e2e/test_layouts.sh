@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# The layouts in which posref test hands vectors to plugins: each is passed by a plugin that takes
+# it, and each fault of a kernel that takes it wrongly is caught and named.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")/../.." && pwd)
+plugin=$BUILD/plugins/example_layouts.so
+succeeds generate --suite core -o "$work/core.db"
+export POSREF_DB=$work/core.db
+layouts='strided strided-dim inplace int32 bhsd bshd transposed broadcast batch-positions left-pad
+    decode varlen qkv tables tables-f32 cos-sin'
+
+# more N LEAST WHAT
+more() { if [ "$1" -ge "$2" ]; then ok; else bad "$3: $1"; fi; }
+
+# lines JQ: how many vectors of the last run it is true of.
+lines() { jq -s "[.[] | select(.type == \"vector\") | select($1)] | length" "$work/out"; }
+
+# Every layout passes, forward and backward, with heads, in part and by basis vectors.
+succeeds test "$plugin" id=rope/half/none/d12- --layouts all --dtype f64,f32 --report jsonl
+for layout in $layouts; do
+    n=$(lines ".layout == \"$layout\" and .verdict == \"pass\"")
+    more "$n" 20 "lines of $layout that pass"
+done
+same "$(lines '.verdict != "pass" and .verdict != "unsupported"')" 0 'all layouts'
+succeeds test "$plugin" id=rope/backward/half/d12- --layouts all --dtype f32 --report jsonl
+for layout in $layouts; do
+    n=$(lines ".layout == \"$layout\" and .verdict == \"pass\"")
+    [ "$layout" = qkv ] && same "$n" 0 'qkv is forward only' && continue
+    more "$n" 8 "backward lines of $layout that pass"
+done
+
+# caught FAULT LAYOUT VERDICT TENSOR: the verdicts of f64, all alike, and where.
+caught() {
+    run test "$plugin" --config "fault=$1" id="rope/half/none/d12-b1e6@$2" op=rotate --dtype f64 \
+        --report jsonl
+    same "$status $(jq -rs '[.[] | select(.type == "vector") | .verdict + " " + (.at.tensor // "-")]
+        | unique | join(", ")' "$work/out")" "1 $3" "$1 in $2"
+}
+caught strides_ignored strided 'bad-write y'
+caught strides_of_x strided 'bad-write y'
+caught strides_ignored strided-dim 'bad-write y'
+caught strides_ignored transposed 'fail -'
+caught strides_ignored broadcast 'bad-read x'
+caught strides_ignored qkv 'input-modified v'
+caught writes_gap strided 'bad-write y'
+caught reads_late inplace 'fail -'
+caught heads_exchanged transposed 'bad-read positions, fail -'
+caught batch_0_positions batch-positions 'fail -'
+caught batch_0_mask left-pad 'unwritten y'
+caught offset_ignored decode 'fail -'
+caught not_restarted varlen 'fail -'
+caught v_rotated qkv 'input-modified v'
+caught reads_late qkv 'fail -'
+caught tables_exchanged tables 'fail -'
+caught tables_exchanged cos-sin 'fail -'
+caught dtype_of_x tables-f32 'bad-read cos'
+for layout in bhsd bshd; do caught heads_exchanged $layout 'bad-read positions, fail -'; done
+caught positions_int64 int32 'bad-read positions, fail -'
+
+# A wrong plugin that is not asked for layouts is right; a canary's line says what happened.
+succeeds test "$plugin" --config fault=strides_ignored id=rope/half/none/d12-b1e6/ op=rotate \
+    --dtype f64 --layouts plain
+run test "$plugin" --config fault=strides_ignored id=rope/half/none/d12-b1e6@strided op=rotate \
+    --dtype f64
+more "$(grep -c 'wrote between the rows' "$work/out")" 1 'words of the gap'
+
+# The line that repeats a failure does, with the exit status of the whole; the curl line has the id
+# that the service knows.
+repeat=$(grep -m1 -o 'posref test .*' "$work/out")
+curl=$(grep -m1 -o 'v1/vectors/.*' "$work/out")
+case $curl in *@*) bad "$curl" ;; *) ok ;; esac
+eval "run ${repeat#posref }"
+same "$status" 1 "$repeat"
+same "$(grep -c '^  *1\. rope.*@strided f64: bad-write' "$work/out")" 1 'the one failure'
+
+# What a plugin names is tested unasked; one that was built before layouts were is not asked.
+succeeds test "$plugin" op=rotate scaling=none pairing=half --dtype f64 --suite smoke --report jsonl
+more "$(lines '.layout == "varlen"')" 1 'layouts that are named'
+succeeds test "$BUILD/plugins/example_rope.so" op=rotate --dtype f64 --suite smoke --report jsonl
+same "$(lines '.layout')" 0 'example_rope names none'
+sed -e 's/sizeof plugin,/offsetof(struct posref_plugin, layouts),/' -e 's|"../posref|"posref|' \
+    "$here/harness/plugins/example_layouts.c" >"$work/old.c"
+${CC:-cc} -fPIC -shared -I"$here/harness" -o "$work/old.so" "$work/old.c" -lm
+succeeds test "$work/old.so" op=rotate scaling=none pairing=half --dtype f64 --suite smoke \
+    --report jsonl
+same "$(lines '.layout')" 0 'the structure ends before'
+more "$(lines '.verdict == "pass"')" 1 'lines of an older plugin that pass'
+
+# exec: gets what is contiguous, declines the rest.
+cat >"$work/mine.py" <<'PY'
+import math, sys
+sys.path.insert(0, sys.argv[1])
+import posref
+def kernel(op, spec, inputs):
+    x = inputs["x"]
+    if spec["layout"] not in ("plain", "bhsd") or spec["pairing"] != "half":
+        return None
+    at, y = inputs["positions"].values(), x.values()
+    dim, half = int(spec["dim"]), int(spec["rotary_dim"]) // 2
+    seq = len(at) if spec["layout"] == "bhsd" else len(y) // dim
+    each = 1 if spec["layout"] == "bhsd" else seq // len(at)
+    for row in range(len(y) // dim):
+        for i in range(half):
+            a = at[row % seq // each] * float(spec["base"]) ** (-i / half)
+            j, k, c, s = row * dim + i, row * dim + i + half, math.cos(a), math.sin(a)
+            y[j], y[k] = y[j] * c - y[k] * s, y[k] * c + y[j] * s
+    return {"y": y}
+posref.serve(kernel, name="mine", version="1", layouts="bhsd strided")
+PY
+succeeds test "exec:python3 $work/mine.py $here/harness/plugins" id=rope/half/none/d12-b1e6/ \
+    op=rotate direction=forward --dtype f64 --layouts plain,bhsd,strided --report jsonl
+more "$(lines '.layout == "bhsd" and .verdict == "pass"')" 6 'exec: bhsd'
+same "$(lines '.layout == "strided" and (.why | test("contiguous") | not)')" 0 'exec: strided'
+
+# 16-bit tables are taken as they are: arithmetic in double on them is of the best grade there is,
+# and one that forms its own cosines is not right.
+cat >"$work/given.py" <<'PY'
+import math, sys
+sys.path.insert(0, sys.argv[1])
+import posref
+def kernel(op, spec, inputs):
+    if spec["pairing"] != "half" or "cos" not in inputs:
+        return None
+    c, s, y, dim = inputs["cos"], inputs["sin"].values(), inputs["x"].values(), int(spec["dim"])
+    n, half = c.shape
+    c = c.values()
+    if sys.argv[2] == "own":
+        c = [math.sqrt(1 - v * v) * math.copysign(1, w) for v, w in zip(s, c)]
+    for row in range(len(y) // dim):
+        for i in range(half):
+            at, j, k = row * n // (len(y) // dim) * half + i, row * dim + i, row * dim + i + half
+            y[j], y[k] = y[j] * c[at] - y[k] * s[at], y[k] * c[at] + y[j] * s[at]
+    return {"y": y}
+posref.serve(kernel, name="given", version="1")
+PY
+succeeds test "exec:python3 $work/given.py $here/harness/plugins given" id=rope/half/none/d12- \
+    direction=forward partial=leading op=rotate --layouts tables,tables-f32 --dtype f16,bf16 \
+    --report jsonl
+same "$(lines '.verdict == "pass" and .grade == "float32"')" "$(lines true)" 'tables of 16 bits'
+more "$(lines true)" 50 'lines of tables of 16 bits'
+run test "exec:python3 $work/given.py $here/harness/plugins own" id=rope/half/none/d12-b1e6/ \
+    direction=forward op=rotate --layouts tables --dtype bf16 --report jsonl
+same "$status" 1 'own cosines'
+
+# Shards hold every case once.
+for k in 1 2; do
+    run test "$plugin" id=rope/half/none/d12-b1e6@bhsd --dtype f64 --shard $k/2 \
+        --report "jsonl:$work/shard$k"
+done
+succeeds merge "$work/shard1" "$work/shard2" --report jsonl
+same "$(lines '.layout == "bhsd"')" "$(lines true)" 'merged'
+
+refuses "'bshx' is no layout" test "$plugin" --layouts plain,bshx
+refuses "'nix' is no layout" test "$plugin" id=rope/half@nix
+refuses '--layouts' test --answers "$work" --layouts bhsd
+refuses 'no vector matches' test "$plugin" scheme=alibi --layouts bhsd
+finish
