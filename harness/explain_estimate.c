@@ -151,9 +151,12 @@ bool posref_explain_estimate(double *value, const struct posref_fault *fault,
     if (base->fault[0] && !posref_claim_bend(&bend, base, f->spec, f->op))
         return false;
     bend.wants_pairs = true;
-    if (posref_bend_eval(&bent, &bend, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
+    struct posref_tensors in = *f->inputs, actual = f->actual;
+    posref_claim_twist(&in, base, &bend, f->op, scratch);
+    posref_claim_untwist(&actual, base, &bend, f->op, scratch);
+    if (posref_bend_eval(&bent, &bend, f->op, &in, f->dtype, scratch, NULL) != POSREF_OK)
         return false;
-    struct sample s = {.bent = &bent, .actual = &f->actual};
+    struct sample s = {.bent = &bent, .actual = &actual};
     for (int64_t k = 0; k < bent.n_pairs; k++)
         if (bent.pair[k].number >= s.n_frequencies)
             s.n_frequencies = bent.pair[k].number + 1;

@@ -15,6 +15,7 @@ struct explain_failure {
     int class;
     bool bent;           /* it has a bent form: trying a claim costs little */
     double right;        /* its distance from the right answer, in limits */
+    bool has_bent_form;
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
     bool copies_stand;   /* channels behind rotary_dim came back as they were */
     bool right_loosely;  /* within the limits of tables in the dtype */
@@ -66,7 +67,8 @@ struct posref_explainer {
     int n_classes, room_classes;
     struct explain_explanation *explanation;
     int n_explanations;
-    int n_tries_left; /* of pairs of faults: a bound on the time of the search */
+    int64_t n_tries_left;    /* of pairs of faults: a bound on the time of the search */
+    int64_t exact_work_left; /* the same where there is no bent form, in products */
     const char *last_id; /* of the vector copied last */
 };
 

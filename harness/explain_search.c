@@ -8,7 +8,8 @@
 
 #define MAX_SINGLES 256
 #define MAX_FOUND 64
-#define MAX_PAIR_TRIES 400000
+#define MAX_PAIR_TRIES 250000
+#define MAX_EXACT_WORK 2000000 /* about 0.1 us each */
 
 struct search {
     struct posref_explainer *e;
@@ -40,6 +41,17 @@ static bool same_bend(const struct posref_bend *a, const struct posref_bend *b)
     return same;
 }
 
+/* Which faults of the claim change inputs or outputs of the failure. */
+static unsigned twists(struct search *s, const struct posref_claim *claim,
+                       const struct posref_bend *bend, const struct explain_failure *f)
+{
+    posref_heap_reset(s->e->scratch);
+    const struct posref_arena arena = posref_heap_arena(s->e->scratch);
+    struct posref_tensors in = *f->inputs, actual = f->actual;
+    return posref_claim_twist(&in, claim, bend, f->op, &arena) |
+           posref_claim_untwist(&actual, claim, bend, f->op, &arena);
+}
+
 /* Whether both faults of a pair change something, in some failure of the class. */
 static bool is_pair(struct search *s, const struct posref_claim *claim)
 {
@@ -51,8 +63,9 @@ static bool is_pair(struct search *s, const struct posref_claim *claim)
         struct posref_bend both, one;
         if (!posref_claim_bend(&both, claim, f->spec, f->op))
             continue;
+        const unsigned twisted = twists(s, claim, &both, f);
         for (int which = 0; which < 2; which++)
-            counts[1 - which] = counts[1 - which] ||
+            counts[1 - which] = counts[1 - which] || twisted >> (1 - which) & 1 ||
                                 !posref_claim_bend(&one, &alone[which], f->spec, f->op) ||
                                 !same_bend(&both, &one);
     }
@@ -113,7 +126,8 @@ static void list_singles(struct search *s)
     const struct posref_fault *fault;
     s->n_singles = 0;
     for (int k = 0; (fault = posref_fault_at(k)) != NULL; k++) {
-        if (!posref_fault_concerns(fault, s->class->scheme) && !fault->change)
+        const bool only_spec = posref_fault_is_spec(fault) && !fault->twist && !fault->untwist;
+        if (!posref_fault_concerns(fault, s->class->scheme) && !only_spec)
             continue;
         for (int v = 0; v < fault->n_values; v++)
             add_single(s, fault, fault->value[v]);
@@ -160,31 +174,48 @@ static void examine_estimates(struct search *s, const struct posref_claim *base)
     }
 }
 
-/* Of one try, in units of about a microsecond. The reference itself takes a thousand times as long
- * as a bent form. */
-static int cost_of(const struct explain_failure *f)
+/* What a try of the failure costs: outputs of a bent form; where the reference itself has to be
+ * evaluated, products. */
+static int64_t work_of(const struct explain_failure *f)
 {
-    const int64_t blocks = 1 + posref_tensor_count(&f->actual.item[0]) / 64;
-    return (int)(f->bent ? blocks : 1000 * blocks);
+    const struct posref_tensor *q = posref_tensors_find(f->inputs, "q");
+    const struct posref_tensor *k = posref_tensors_find(f->inputs, "k");
+    int64_t n = 0;
+    for (int i = 0; i < f->actual.n; i++)
+        n += posref_tensor_count(&f->actual.item[i]);
+    if (f->has_bent_form)
+        return n;
+    if (!q || !k)
+        return 64 * n;
+    const int64_t products = posref_tensor_count(q) * k->shape[0];
+    return products + 64 * (products / q->shape[q->rank - 1] + n);
+}
+
+/* Takes one try of a failure from what is left of the search's time; false: nothing is. */
+static bool afford(struct posref_explainer *e, const struct explain_failure *f)
+{
+    int64_t *left = f->has_bent_form ? &e->n_tries_left : &e->exact_work_left;
+    *left -= f->has_bent_form ? 1 + work_of(f) / 64 : work_of(f);
+    return *left > 0;
 }
 
 static void examine_pairs(struct search *s)
 {
     double residual;
+    const struct explain_failure *first = failure_at(s, 0);
     for (int a = 0; a < s->n_singles; a++) {
-        for (int b = a + 1; b < s->n_singles && s->e->n_tries_left > 0; b++) {
+        for (int b = a + 1; b < s->n_singles; b++) {
             struct posref_claim claim = s->single[a];
             if (claim.fault[0] == s->single[b].fault[0])
                 continue;
             claim.fault[1] = s->single[b].fault[0];
             claim.value[1] = s->single[b].value[0];
-            const struct explain_failure *first = failure_at(s, 0);
-            s->e->n_tries_left -= cost_of(first);
+            if (!afford(s->e, first))
+                return;
             if (try_one(&residual, s, &claim, 0) != EXPLAIN_MISSES)
                 examine(s, &claim);
         }
-        if (s->e->n_tries_left > 0)
-            examine_estimates(s, &s->single[a]);
+        examine_estimates(s, &s->single[a]);
     }
 }
 
@@ -206,9 +237,8 @@ static void search_singles(struct search *s, const struct explain_class *sibling
     if (c->n_alive > 0)
         return;
     examine_found(s);
-    /* Where each try costs an evaluation of the reference, another dtype is not searched again for
-     * what the first did not show. */
-    if (sibling && c->n > 0 && !failure_at(s, 0)->bent)
+    /* Where the reference itself is asked, the dtype makes no difference to what fits. */
+    if (sibling && c->n > 0 && !failure_at(s, 0)->has_bent_form)
         return;
     list_singles(s);
     for (int k = 0; k < s->n_singles; k++)
@@ -218,23 +248,15 @@ static void search_singles(struct search *s, const struct explain_class *sibling
 
 /* ---- the order in which classes and failures are looked at ---- */
 
-static int64_t size_of(const struct explain_failure *f)
-{
-    int64_t n = 0;
-    for (int i = 0; i < f->actual.n; i++)
-        n += posref_tensor_count(&f->actual.item[i]);
-    return n;
-}
-
 /* Small ones first: they cost least and tell most claims apart. */
 static void sort_failures(struct posref_explainer *e, struct explain_class *c)
 {
     for (int gap = c->n / 2; gap > 0; gap /= 2)
         for (int k = gap; k < c->n; k++) {
             const int kept = c->failure[k];
-            const int64_t size = size_of(&e->failure[kept]);
+            const int64_t size = work_of(&e->failure[kept]);
             int at = k;
-            for (; at >= gap && size_of(&e->failure[c->failure[at - gap]]) > size; at -= gap)
+            for (; at >= gap && work_of(&e->failure[c->failure[at - gap]]) > size; at -= gap)
                 c->failure[at] = c->failure[at - gap];
             c->failure[at] = kept;
         }
@@ -259,6 +281,7 @@ static void search_all(struct search *s, struct posref_explainer *e, bool *done)
     static const enum posref_dtype order[] = {POSREF_F32, POSREF_F64, POSREF_F16, POSREF_BF16};
     s->e = e;
     e->n_tries_left = MAX_PAIR_TRIES;
+    e->exact_work_left = MAX_EXACT_WORK;
     for (int pass = 0; pass < 4; pass++) {
         memset(done, 0, (size_t)e->n_classes * sizeof *done);
         for (int d = 0; d < 4; d++)

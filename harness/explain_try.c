@@ -25,12 +25,12 @@ static bool overflows(double want, double got, enum posref_dtype dtype)
            posref_widen(posref_narrow(want, dtype), dtype) == got;
 }
 
-/* How far the output is from the bent one, up to `stop` limits; `extra` u of the norm are added to
+/* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm are added to
  * each limit. Infinite where they cannot be compared. */
 static void measure(struct distance *out, const struct posref_bent *bent,
-                    const struct explain_failure *f, double extra, double stop)
+                    const struct explain_failure *f, const struct posref_tensors *actual,
+                    double extra, double stop)
 {
-    const struct posref_tensors *actual = &f->actual;
     const double u = posref_unit(f->dtype);
     *out = (struct distance){.largest = bent->outputs.n == actual->n ? 0 : HUGE_VAL};
     for (int i = 0; i < actual->n && out->largest <= stop; i++) {
@@ -98,24 +98,38 @@ static bool bend_positions(struct posref_tensors *out, const struct posref_bend 
     return true;
 }
 
+/* Whether the claim is about positions that also hide keys: a miss proves nothing then. */
+static bool is_ambiguous(const struct posref_claim *claim, const struct posref_bend *bend,
+                         const struct explain_failure *f)
+{
+    bool moves = false;
+    for (int k = 0; k < bend->n_steps; k++)
+        moves = moves || posref_bend_is_position(bend->step[k].kind);
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        moves = moves || claim->fault[k]->twist;
+    return moves && posref_positions_hide_keys(f->spec);
+}
+
 /* The reference itself under another spec or other positions, judged as a right answer would be. */
 static enum explain_fit try_exactly(double *residual, const struct posref_bend *bend,
                                     const struct explain_failure *f,
+                                    const struct posref_tensors *given,
+                                    const struct posref_tensors *actual,
                                     const struct posref_arena *scratch)
 {
-    struct posref_tensors in, golden, narrow = {.n = f->actual.n};
+    struct posref_tensors in, golden, narrow = {.n = actual->n};
     struct posref_judgement judgement;
     for (int k = 0; k < bend->n_steps; k++)
         if (!posref_bend_is_position(bend->step[k].kind))
             return EXPLAIN_MISSES;
-    if (!bend_positions(&in, bend, f->inputs, scratch) ||
+    if (!bend_positions(&in, bend, given, scratch) ||
         posref_eval(&golden, &bend->spec, f->op, &in, scratch, NULL) != POSREF_OK ||
-        golden.n != f->actual.n)
+        golden.n != actual->n)
         return EXPLAIN_MISSES;
     for (int i = 0; i < golden.n; i++) {
         const bool whole = golden.item[i].dtype == POSREF_I64;
-        if (posref_tensor_count(&golden.item[i]) != posref_tensor_count(&f->actual.item[i]) ||
-            posref_tensor_narrow(&narrow.item[i], &f->actual.item[i],
+        if (posref_tensor_count(&golden.item[i]) != posref_tensor_count(&actual->item[i]) ||
+            posref_tensor_narrow(&narrow.item[i], &actual->item[i],
                                  whole ? POSREF_I64 : f->dtype, scratch, NULL) != POSREF_OK)
             return EXPLAIN_MISSES;
     }
@@ -148,23 +162,23 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     const struct posref_bend right = {.spec = *f->spec};
     struct posref_bent bent;
     struct distance d;
-    f->copies_stand = f->bent = false;
+    f->copies_stand = false;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
     f->right_loosely = false;
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
         return;
+    f->has_bent_form = true;
     const double u = posref_unit(f->dtype);
-    f->bent = true;
-    measure(&d, &bent, f, 0, HUGE_VAL);
+    measure(&d, &bent, f, &f->actual, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);
     f->n_told = d.n_told;
     f->n_missed = d.largest <= 1 ? d.n : d.n_missed; /* a mean is wrong over all of them */
     f->right = d.largest <= 1 && !is_centred(&d, u, true) ? HUGE_VAL : d.largest;
     if (!is_narrow(f))
         return;
-    measure(&d, &bent, f, LOOSE, 1);
+    measure(&d, &bent, f, &f->actual, LOOSE, 1);
     f->right_loosely = d.largest <= 1 && is_centred(&d, u, false);
 }
 
@@ -183,18 +197,22 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
     if (f->copies_stand && bend.spec.rotary_dim > f->spec->rotary_dim)
         return EXPLAIN_MISSES;
     const double u = posref_unit(f->dtype);
-    enum posref_status status = posref_bend_eval(&bent, &bend, f->op, f->inputs, f->dtype, scratch,
-                                                 NULL);
-    if (status == POSREF_BAD_INPUT)
-        return try_exactly(residual, &bend, f, scratch);
+    struct posref_tensors in = *f->inputs, actual = f->actual;
+    posref_claim_twist(&in, claim, &bend, f->op, scratch);
+    posref_claim_untwist(&actual, claim, &bend, f->op, scratch);
+    enum posref_status status = posref_bend_eval(&bent, &bend, f->op, &in, f->dtype, scratch, NULL);
+    if (status == POSREF_BAD_INPUT) {
+        const enum explain_fit fit = try_exactly(residual, &bend, f, &in, &actual, scratch);
+        return fit == EXPLAIN_MISSES && is_ambiguous(claim, &bend, f) ? EXPLAIN_SAME : fit;
+    }
     if (status != POSREF_OK)
         return EXPLAIN_MISSES;
-    measure(&d, &bent, f, 0, 1);
+    measure(&d, &bent, f, &actual, 0, 1);
     if (d.largest <= 1 && 2 * d.n_told < f->n_told)
         return EXPLAIN_SAME; /* angles too large to tell */
     bool fits = d.largest <= 1 && is_centred(&d, u, true);
     if (!fits && is_narrow(f) && !f->right_loosely) {
-        measure(&d, &bent, f, LOOSE, 1);
+        measure(&d, &bent, f, &actual, LOOSE, 1);
         fits = d.largest <= 1 && is_centred(&d, u, false);
     }
     *residual = d.largest;

@@ -5,14 +5,30 @@
 #include <math.h>
 #include <string.h>
 
-static const struct posref_fault *const tables[] = {posref_faults_rope, posref_faults_sinusoidal,
-                                                    posref_faults_timestep, posref_faults_alibi,
-                                                    posref_faults_any};
+#define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme)
+#define ALL_SCHEMES (((uint32_t)1 << POSREF_N_SCHEMES) - 1)
+
+/* The schemes of a table's rows; 0: those in which the row's step can be seen. */
+static const struct {
+    const struct posref_fault *rows;
+    uint32_t schemes;
+} tables[] = {
+    {posref_faults_rope, BIT(ROPE)},
+    {posref_faults_axes, BIT(ROPE)},
+    {posref_faults_sinusoidal, BIT(SINUSOIDAL)},
+    {posref_faults_timestep, BIT(TIMESTEP)},
+    {posref_faults_learned, BIT(LEARNED)},
+    {posref_faults_alibi, BIT(ALIBI)},
+    {posref_faults_bias, BIT(T5_BIAS)},
+    {posref_faults_attention, ALL_SCHEMES},
+    {posref_faults_any, 0},
+};
+#define N_TABLES (sizeof tables / sizeof *tables)
 
 const struct posref_fault *posref_fault_at(int k)
 {
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const struct posref_fault *fault = tables[t]; fault->name; fault++)
+    for (size_t t = 0; t < N_TABLES; t++)
+        for (const struct posref_fault *fault = tables[t].rows; fault->name; fault++)
             if (k-- == 0)
                 return fault;
     return NULL;
@@ -48,26 +64,65 @@ static bool add_steps(struct posref_bend *out, const struct posref_fault *fault,
     return any;
 }
 
+/* The spec stays as it is where the fault does not apply. */
+static bool change(struct posref_spec *spec, const struct posref_fault *fault, double value)
+{
+    struct posref_spec changed = *spec;
+    if (!(fault->change ? fault->change(&changed, value)
+                        : posref_change_field(&changed, fault->field, value)))
+        return false;
+    *spec = changed;
+    return true;
+}
+
 bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
                        const struct posref_spec *right, enum posref_op op)
 {
     bool any = false, changed = false;
     *out = (struct posref_bend){.spec = *right};
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        struct posref_spec spec = out->spec;
-        if (!claim->fault[k]->change || !claim->fault[k]->change(&spec, claim->value[k]))
-            continue;
-        out->spec = spec;
-        any = changed = true;
+        if (posref_fault_is_spec(claim->fault[k]) &&
+            change(&out->spec, claim->fault[k], claim->value[k]))
+            any = changed = true;
     }
     if (changed) {
         drop_what_does_not_apply(&out->spec);
         if (posref_spec_complete(&out->spec, NULL) != POSREF_OK)
             return false;
     }
-    for (int k = 0; k < 2 && claim->fault[k]; k++)
+    for (int k = 0; k < 2 && claim->fault[k]; k++) {
         any = add_steps(out, claim->fault[k], claim->value[k], op) || any;
+        any = any || claim->fault[k]->twist || claim->fault[k]->untwist;
+    }
     return any;
+}
+
+static unsigned twist(struct posref_tensors *set, const struct posref_claim *claim,
+                      const struct posref_bend *bent, enum posref_op op,
+                      const struct posref_arena *arena, bool of_outputs)
+{
+    unsigned changed = 0;
+    for (int k = 0; k < 2 && claim->fault[k]; k++) {
+        const struct posref_twisting t = {&bent->spec, op, claim->value[k], arena};
+        posref_twist *twisted = of_outputs ? claim->fault[k]->untwist : claim->fault[k]->twist;
+        if (twisted && twisted(set, &t))
+            changed |= 1U << k;
+    }
+    return changed;
+}
+
+unsigned posref_claim_twist(struct posref_tensors *in, const struct posref_claim *claim,
+                            const struct posref_bend *bent, enum posref_op op,
+                            const struct posref_arena *arena)
+{
+    return twist(in, claim, bent, op, arena, false);
+}
+
+unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_claim *claim,
+                              const struct posref_bend *bent, enum posref_op op,
+                              const struct posref_arena *arena)
+{
+    return twist(out, claim, bent, op, arena, true);
 }
 
 static bool alike(double a, double b)
@@ -80,7 +135,8 @@ bool posref_claim_same(const struct posref_claim *a, const struct posref_claim *
 {
     for (int k = 0; k < 2; k++)
         if (a->fault[k] != b->fault[k] ||
-            (a->fault[k] && a->fault[k]->parameter && !alike(a->value[k], b->value[k])))
+            (a->fault[k] && (a->fault[k]->parameter || a->fault[k]->n_values > 1) &&
+             !alike(a->value[k], b->value[k])))
             return false;
     return true;
 }
@@ -186,7 +242,7 @@ void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *
     posref_buffer_text(out, "output equals the reference ");
     int n = add_wrong(out, differ, &bend->spec, right), written = n;
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        if (claim->fault[k]->change)
+        if (posref_fault_is_spec(claim->fault[k]))
             continue;
         posref_buffer_text(out, written++ ? " and with " : "with ");
         posref_buffer_printf(out, "%s: ", claim->fault[k]->name);
@@ -197,26 +253,38 @@ void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *
 
 /* ---- what there is ---- */
 
+/* Whether the row's step changes some op of the scheme. */
+static bool shows(const struct posref_fault *fault, int scheme)
+{
+    struct posref_spec spec;
+    posref_spec_init(&spec);
+    spec.scheme = scheme;
+    for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
+        if (posref_op_applies((enum posref_op)op, &spec) &&
+            posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
+            return true;
+    return false;
+}
+
+static bool has_scores(int scheme)
+{
+    struct posref_spec spec;
+    posref_spec_init(&spec);
+    spec.scheme = scheme;
+    return posref_op_applies(POSREF_OP_SCORES, &spec);
+}
+
 bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
 {
-    static const struct posref_fault *const of[] = {
-        [POSREF_SCHEME_ROPE] = posref_faults_rope,
-        [POSREF_SCHEME_SINUSOIDAL] = posref_faults_sinusoidal,
-        [POSREF_SCHEME_TIMESTEP] = posref_faults_timestep,
-        [POSREF_SCHEME_ALIBI] = posref_faults_alibi};
-    if (scheme >= 0 && scheme < (int)(sizeof of / sizeof *of) && of[scheme])
-        for (const struct posref_fault *own = of[scheme]; own->name; own++)
-            if (own == fault)
-                return true;
-    for (const struct posref_fault *any = posref_faults_any; any->name; any++)
-        if (any == fault) {
-            struct posref_spec spec;
-            posref_spec_init(&spec);
-            spec.scheme = scheme;
-            for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
-                if (posref_op_applies((enum posref_op)op, &spec) &&
-                    posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
-                    return true;
+    for (size_t t = 0; t < N_TABLES; t++)
+        for (const struct posref_fault *row = tables[t].rows; row->name; row++) {
+            const uint32_t schemes = row->schemes ? row->schemes : tables[t].schemes;
+            if (row != fault)
+                continue;
+            if (schemes == 0)
+                return shows(fault, scheme);
+            return (schemes >> scheme & 1) != 0 &&
+                   (tables[t].rows != posref_faults_attention || has_scores(scheme));
         }
     return false;
 }

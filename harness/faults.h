@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry of faults: named ways to be wrong, each as another spec, as steps of a bend
- * (reference/bend.h), or both. One registry serves the explanations of failures, GET /v1/faults and
+ * (reference/bend.h), as other inputs or outputs (twists.h), or as several of these. One registry serves the explanations of failures, GET /v1/faults and
  * docs/faults.md. A scheme's faults are rows of its own file faults_NAME.c. Private to harness/. */
 #ifndef POSREF_FAULTS_H
 #define POSREF_FAULTS_H
 
 #include "reference/bend.h"
-#include "vectors/vectors.h"
+#include "twists.h"
 
 #define POSREF_FAULT_VALUES 6
 
@@ -21,7 +21,11 @@ struct posref_fault {
     /* Changes a completed spec; false: the fault does not apply to it. The result need not be
      * complete. NULL: the spec stays. */
     bool (*change)(struct posref_spec *spec, double value);
+    enum posref_field field; /* without `change`: this field gets the value; SCHEME: none does */
     enum posref_bend_kind bend[2];
+    posref_twist *twist;   /* of the inputs */
+    posref_twist *untwist; /* of the outputs, its own inverse */
+    uint32_t schemes;      /* bits 1 << scheme, where they are not those of the table */
     /* The parameter, where there is one: its name, whether it can be estimated from an output, and
      * values to try. A bend's second step has no parameter. */
     const char *parameter;
@@ -29,6 +33,12 @@ struct posref_fault {
     int n_values;
     double value[POSREF_FAULT_VALUES];
 };
+
+/* It is another spec. */
+static inline bool posref_fault_is_spec(const struct posref_fault *fault)
+{
+    return fault->change || fault->field != POSREF_FIELD_SCHEME;
+}
 
 /* All rows, most likely first within a scheme; ends with NULL. */
 const struct posref_fault *posref_fault_at(int k);
@@ -44,6 +54,15 @@ struct posref_claim {
  * what is computed), or they make no valid spec. */
 bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
                        const struct posref_spec *right, enum posref_op op);
+
+/* The inputs that the claim's faults amount to, and outputs with their changes taken back; a bit for
+ * each fault that changed something. `bent` is what posref_claim_bend made. */
+unsigned posref_claim_twist(struct posref_tensors *in, const struct posref_claim *claim,
+                            const struct posref_bend *bent, enum posref_op op,
+                            const struct posref_arena *arena);
+unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_claim *claim,
+                              const struct posref_bend *bent, enum posref_op op,
+                              const struct posref_arena *arena);
 
 /* The same faults, and the same values: whole numbers up to 64 exactly, others within 1 %. */
 bool posref_claim_same(const struct posref_claim *a, const struct posref_claim *b);

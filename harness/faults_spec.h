@@ -45,10 +45,36 @@ bool posref_change_form_symmetric(struct posref_spec *spec, double value);
 bool posref_change_form_row(struct posref_spec *spec, double value);
 bool posref_change_bias_max_default(struct posref_spec *spec, double value);
 
+bool posref_change_slopes_published(struct posref_spec *spec, double value);
+bool posref_change_axes_equal(struct posref_spec *spec, double value);
+bool posref_change_axes_reversed(struct posref_spec *spec, double value);
+bool posref_change_axes_ladder(struct posref_spec *spec, double value);
+bool posref_change_axes_order(struct posref_spec *spec, double value);
+bool posref_change_axes_ntk(struct posref_spec *spec, double value);
+bool posref_change_mrope_order(struct posref_spec *spec, double value);
+bool posref_change_short_always(struct posref_spec *spec, double value);
+bool posref_change_long_always(struct posref_spec *spec, double value);
+bool posref_change_bidirectional(struct posref_spec *spec, double value);
+bool posref_change_buckets_halved(struct posref_spec *spec, double value);
+bool posref_change_layout_of_weights(struct posref_spec *spec, double value);
+bool posref_change_kernel(struct posref_spec *spec, double value);
+bool posref_change_window(struct posref_spec *spec, double value);
+bool posref_change_clamp(struct posref_spec *spec, double value);
+bool posref_change_scale_default(struct posref_spec *spec, double value);
+bool posref_change_scale_missing(struct posref_spec *spec, double value);
+bool posref_change_causal(struct posref_spec *spec, double value);
+
+/* The field as a number, where the spec has one that is not this already. */
+bool posref_change_field(struct posref_spec *spec, enum posref_field field, double value);
+
 extern const struct posref_fault posref_faults_rope[];       /* end with a NULL name */
 extern const struct posref_fault posref_faults_sinusoidal[];
 extern const struct posref_fault posref_faults_timestep[];
 extern const struct posref_fault posref_faults_alibi[];
+extern const struct posref_fault posref_faults_axes[];       /* positions of several axes */
+extern const struct posref_fault posref_faults_learned[];    /* learned tables, and offsets */
+extern const struct posref_fault posref_faults_bias[];       /* tables and functions of distance */
+extern const struct posref_fault posref_faults_attention[];  /* whatever the scheme */
 extern const struct posref_fault posref_faults_any[];        /* positions, numbers, outputs */
 
 #endif

@@ -19,6 +19,10 @@ const struct posref_fault posref_faults_sinusoidal[] = {
      .advice = "sine and cosine of a pair share one frequency: count pairs, not channels",
      .seen = "jadore801120/attention-is-all-you-need-pytorch#32 Kyubyong/transformer#38 "
              "SamLynnEvans/Transformer#25"},
+    {.name = "min_timescale_ignored", .kind = "R", .field = POSREF_FIELD_MIN_TIMESCALE,
+     .n_values = 1, .value = {1},
+     .formula = "base^-e for min_timescale (base / min_timescale)^-e",
+     .advice = "take min_timescale from the spec: the ladder does not begin at 1", .seen = ""},
     {.name = NULL},
 };
 
@@ -30,7 +34,13 @@ const struct posref_fault posref_faults_timestep[] = {
     {.name = "freq_shift", .kind = "R", .change = posref_change_freq_shift,
      .formula = "exponent i/(d/2) for i/(d/2 - 1), or the reverse",
      .advice = "take downscale_freq_shift from the spec",
-     .seen = "kohya-ss/sd-scripts#1187"},
+     .seen = "kohya-ss/sd-scripts#1187 huggingface/diffusers#12791"},
+    {.name = "timestep_scale_ignored", .kind = "R", .field = POSREF_FIELD_SCALE,
+     .n_values = 1, .value = {1}, .formula = "t for scale t",
+     .advice = "multiply the timestep by scale before the angle is formed", .seen = ""},
+    {.name = "max_period_default", .kind = "R", .field = POSREF_FIELD_MAX_PERIOD,
+     .n_values = 1, .value = {10000}, .formula = "max_period = 10000",
+     .advice = "take max_period from the spec: the usual default was used", .seen = ""},
     {.name = NULL},
 };
 
@@ -58,6 +68,17 @@ const struct posref_fault posref_faults_alibi[] = {
      .advice = "heads beyond a power of two take every other slope of twice as many heads",
      .equivalent = "a model trained with geometric slopes",
      .seen = "baichuan-inc/Baichuan2#225"},
+    {.name = "slopes_published", .kind = "O", .change = posref_change_slopes_published,
+     .formula = "slopes of the next lower power of two of heads, the rest in between",
+     .advice = "this model takes geometric slopes: 2^(-8(h + 1)/n) for every head",
+     .equivalent = "a model trained with the published slopes",
+     .seen = "baichuan-inc/Baichuan2#225"},
+    {.name = "alibi_align", .kind = "O", .field = POSREF_FIELD_ALIGN, .n_values = 2,
+     .value = {0, 1},
+     .formula = "distances from the first query at the first key, or by the positions",
+     .advice = "with fewer queries than keys the last query stands at the last key, unless the "
+               "spec says top_left",
+     .seen = "Dao-AILab/flash-attention#907"},
     {.name = "alibi_bias_max_default", .kind = "O", .change = posref_change_bias_max_default,
      .formula = "slopes with alibi_bias_max = 8",
      .advice = "take alibi_bias_max from the spec: the usual default was used", .seen = ""},

@@ -23,7 +23,8 @@ static double slope_of(const struct posref_bend *bend, int h)
         exponent -= (double)num / den;
     }
     double slope = exp2(-spec->alibi_bias_max * exponent);
-    return posref_bend_has(bend, POSREF_BEND_SLOPE_BF16) ? in_bf16(slope) : slope;
+    return spec->slopes == POSREF_SLOPES_PUBLISHED_BF16 ||
+                   posref_bend_has(bend, POSREF_BEND_SLOPE_BF16) ? in_bf16(slope) : slope;
 }
 
 static double bias_of(const struct posref_bend *bend, double slope, double q, double k)
@@ -95,11 +96,15 @@ enum posref_status posref_bend_alibi(struct bend_job *job)
     double *value, *limit, *scale;
     enum posref_status status = posref_bend_output(&value, &limit, &scale, job,
                                                    weights ? "weights" : "bias", 3, shape);
+    double first = 0; /* top_left: the first query stands on the first key */
+    if (bend->spec.align == POSREF_ALIGN_TOP_LEFT && n_q > 0 && n_k > 0)
+        first = posref_bend_position(bend, ((double *)q->data)[0], 0, 0) -
+                posref_bend_position(bend, ((double *)k->data)[0], 0, 0);
     for (int64_t row = 0; row < shape[0] * n_q && status == POSREF_OK; row++) {
         const int h = (int)(row / n_q);
         const double slope = slope_of(bend, h), k_slope = 6 + 2 * fabs(log(slope)) + h;
         const double at_q = posref_bend_position(bend, ((double *)q->data)[row % n_q], row % n_q,
-                                                 h);
+                                                 h) - first;
         for (int64_t j = 0; j < n_k; j++) {
             const int64_t e = row * n_k + j;
             const double at_k = posref_bend_position(bend, ((double *)k->data)[j], j, h);

@@ -13,8 +13,11 @@ def link: . as $id | split("#") as $p | "[\($id)](https://github.com/\($p[0])/is
 "Public reports are where such a fault was described; they show that it happens, not that the program\n" +
 "named has it today.\n\n" +
 "What waits: faults that need a cache, a shard, a batch or a model around the op (incremental decoding,\n" +
-"padding masks, tensor-parallel slopes, factors that switch with the length) cannot be seen in one call\n" +
-"and have no entry.\n",
+"tensor-parallel slopes, lists of factors that change within a sequence) cannot be seen in one call and\n" +
+"have no entry. Of one call there is none yet for: a softmax over queries, a mask added to the scores as\n" +
+"numbers, sections of M-RoPE without their bound (i mod 3 alone), grids walked down the columns or in\n" +
+"merge blocks, the relative shift of Transformer-XL done by padding and reshaping, and tables resampled\n" +
+"by another rule.\n",
 ($all.kinds | to_entries[] | . as $kind
 | [$all.faults[] | select(.kind == $kind.key)] as $rows | select($rows | length > 0)
 | "\n## \($kind.value)\n\n| name | schemes | what it amounts to | what mends it | seen |\n|---|---|---|---|---|",

@@ -10,10 +10,13 @@ static double slope(const struct faulty_call *c, int heads, int h)
     while (power * 2 <= heads)
         power *= 2;
     double exponent = h < power ? (double)(h + 1) / power : (2.0 * (h - power) + 1) / (2 * power);
-    if (faulty_with(c, "slopes_geometric"))
+    const int geometric = faulty_with(c, "slopes_geometric") ||
+                          (faulty_is(c, "slopes", "geometric") &&
+                           !faulty_with(c, "slopes_published"));
+    if (geometric)
         exponent = (h + 1.0) / heads;
     if (early)
-        exponent -= 1.0 / power;
+        exponent -= 1.0 / (geometric ? heads : power);
     double value = faulty_step(c, exp2(faulty_step(c, -most * exponent)));
     return faulty_with(c, "slopes_bf16") ? faulty_bf16(value) : value;
 }
@@ -40,9 +43,13 @@ static void row_of(const struct faulty_call *c, const struct posref_plugin_tenso
     const struct posref_plugin_tensor *k = posref_plugin_find(c->call, "k_positions");
     const struct posref_plugin_tensor *logits = posref_plugin_find(c->call, "logits");
     const int64_t n = out->shape[2], at = (h * out->shape[1] + i) * n;
-    double largest = -HUGE_VAL, sum = 0;
+    double corner = faulty_is(c, "align", "top_left");
+    (void)faulty_has(c, "alibi_align", 1, &corner);
+    double largest = -HUGE_VAL, sum = 0, first = 0;
+    if (corner != 0) /* the first query stands on the first key */
+        first = posref_plugin_position(q, 0, 0) - posref_plugin_position(k, 0, 0);
     for (int64_t j = 0; j < n; j++) {
-        score[j] = bias(c, m, faulty_position(c, posref_plugin_position(q, 0, i), i, 0),
+        score[j] = bias(c, m, faulty_position(c, posref_plugin_position(q, 0, i) - first, i, 0),
                         faulty_position(c, posref_plugin_position(k, 0, j), j, 0));
         if (logits)
             score[j] = faulty_step(c, score[j] + faulty_get(logits, at + j));
@@ -62,7 +69,8 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     const struct posref_plugin_tensor *out = posref_plugin_find(c->call, "bias");
     if (!out)
         out = posref_plugin_find(c->call, "weights");
-    if (!posref_plugin_is(c->call->spec, "scheme", "alibi") || (!slopes && !out) ||
+    if (!posref_plugin_is(c->call->spec, "scheme", "alibi") ||
+        posref_plugin_is(c->call->spec, "slopes", "published_bf16") || (!slopes && !out) ||
         (out && !posref_plugin_find(c->call, "q_positions"))) {
         snprintf(why, why_size, "only alibi");
         return POSREF_PLUGIN_UNSUPPORTED;

@@ -126,6 +126,35 @@ static void llama3(struct rope *r)
     }
 }
 
+/* ---- longrope ---- */
+
+static void longrope(struct rope *r)
+{
+    const struct faulty_call *c = r->c;
+    const double length = faulty_number(c, "original_max_position_embeddings", 4096);
+    int is_long = faulty_number(c, "seq_len", 1) > length;
+    is_long = faulty_with(c, "longrope_long_always") ||
+              (is_long && !faulty_with(c, "longrope_short_always"));
+    const char *at = faulty_text(c, is_long ? "long_factor" : "short_factor");
+    for (int i = 0; i < r->pairs && at; i++) {
+        char *end;
+        r->freq[i] = step(r, r->freq[i] / strtod(at, &end));
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    const double right = sqrt(1 + log(faulty_number(c, "factor", 1)) / log(length));
+    const int twice = faulty_with(c, "attention_factor_twice") || faulty_with(c, "rotated_twice");
+    r->magnitude = step(r, faulty_with(c, "attention_factor_missing") ? 1
+                           : twice ? right * right : right);
+}
+
+/* Its lists, and the magnitude of the paper's authors. */
+static int is_longrope(const struct faulty_call *c)
+{
+    return faulty_is(c, "scaling", "longrope") && faulty_is(c, "magnitude", "su") &&
+           !faulty_text(c, "short_mscale") && !faulty_text(c, "attention_factor") &&
+           faulty_number(c, "factor", 1) > 1;
+}
+
 /* ---- frequencies ---- */
 
 static double exponent(const struct rope *r, int i)
@@ -175,21 +204,24 @@ static int frequencies(struct rope *r)
     int none = faulty_is(c, "scaling", "none"), ntk = faulty_is(c, "scaling", "ntk");
     int linear = faulty_is(c, "scaling", "linear"), is_yarn = faulty_is(c, "scaling", "yarn");
     int is_llama3 = faulty_is(c, "scaling", "llama3");
-    if (none + ntk + linear + is_yarn + is_llama3 == 0)
+    int lists = is_longrope(c);
+    if (none + ntk + linear + is_yarn + is_llama3 + lists == 0)
         return 0;
     /* Libraries scale the angles of a recurrence in ways of their own. */
     if (faulty_with(c, "recurrence") && linear + is_yarn + is_llama3 > 0)
         return 0;
     if (faulty_with(c, "scaling_ignored"))
-        linear = is_yarn = is_llama3 = ntk = 0;
+        linear = is_yarn = is_llama3 = ntk = lists = 0;
     if (faulty_with(c, "scaling_as_linear") && !none) {
         linear = 1;
-        is_yarn = is_llama3 = ntk = 0;
+        is_yarn = is_llama3 = ntk = lists = 0;
     }
     r->magnitude = 1;
     ladder(r, ntk);
     for (int i = 0; i < r->pairs && linear; i++)
         r->freq[i] = step(r, r->freq[i] / factor_of(r));
+    if (lists)
+        longrope(r);
     if (is_yarn)
         yarn(r);
     if (is_llama3)

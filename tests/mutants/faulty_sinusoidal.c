@@ -24,7 +24,10 @@ static double wave(const struct faulty_call *c, double position, int j, int dim)
     int is_d = faulty_is(c, "exponent", "d") != faulty_with(c, "exponent");
     if (faulty_has(c, "base", 20000, &value))
         base = value;
-    double theta = faulty_step(c, pow(base, -faulty_step(c, exponent(c, j, dim, is_d))));
+    const double from = faulty_with(c, "min_timescale_ignored")
+                            ? 1 : faulty_number(c, "min_timescale", 1);
+    const double e = faulty_step(c, exponent(c, j, dim, is_d));
+    double theta = faulty_step(c, from * faulty_step(c, pow(base / from, -e)));
     theta = faulty_with(c, "theta_inverse") ? faulty_step(c, 1 / theta) : theta;
     theta = faulty_has(c, "theta_scaled", 1.5, &value) ? faulty_step(c, theta * value) : theta;
     theta = faulty_with(c, "theta_bf16") ? faulty_bf16(theta) : theta;
@@ -58,8 +61,6 @@ static int is_plain(const struct faulty_call *c)
     int dim = (int)strtol(posref_plugin_value(spec, "dim", "1"), NULL, 10);
     return posref_plugin_is(spec, "scheme", "sinusoidal") && dim % 2 == 0 && dim > 4 &&
            !posref_plugin_value(spec, "axes_dims", NULL) &&
-           strtod(posref_plugin_value(spec, "offset", "0"), NULL) == 0 &&
-           strtod(posref_plugin_value(spec, "min_timescale", "1"), NULL) == 1 &&
            strtod(posref_plugin_value(spec, "table_scale", "1"), NULL) == 1 &&
            !posref_plugin_is(spec, "x_scale", "sqrt_dim") &&
            !posref_plugin_find(c->call, "mask");
@@ -80,6 +81,8 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
         for (int j = 0; j < dim; j++) {
             int64_t k = row * dim + place(c, j, dim);
             double at = posref_plugin_position(p, 0, row / heads);
+            if (!faulty_with(c, "offset_ignored"))
+                at += faulty_number(c, "offset", 0);
             double value = wave(c, faulty_position(c, at, row / heads, 0), j, dim);
             value = x ? faulty_step(c, faulty_get(x, k) + value) : value;
             faulty_put(out, k, faulty_with(c, "truncated") ? faulty_cut(out, value) : value);

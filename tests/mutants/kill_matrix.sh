@@ -6,8 +6,8 @@
 #   kill_matrix.sh [TENTH]     TENTH=1: a fixed tenth of both, for make test; exit 1 where a row
 #                              of it breaks the requirements
 #
-# A fault's row: scheme, name, dtypes, and the value of its parameter. The dtypes are f32 unless the
-# fault shows in others only.
+# A fault's row: scheme (PLUGIN:SCHEME where the two differ), name, dtypes, and the value of its
+# parameter. The dtypes are f32 unless the fault shows in others only.
 set -uo pipefail
 tenth=${1:-} here=$(cd "$(dirname "$0")" && pwd)
 : "${POSREF:?the program}" "${BUILD:?its build directory}"
@@ -18,10 +18,10 @@ export POSREF_DB=$work/core.db
 
 # judge OUT SCHEME DTYPES SUITE CONFIG...: the report of a faulty plugin as JSON.
 judge() {
-    local out=$1 scheme=$2 dtypes=$3 suite=$4 word config=()
+    local out=$1 plugin=${2%:*} scheme=${2#*:} dtypes=$3 suite=$4 word config=()
     shift 4
     for word in "$@"; do config+=(--config "$word"); done
-    "$POSREF" test "$BUILD/mutants/faulty_$scheme.so" scheme="$scheme" --suite "$suite" --dtype \
+    "$POSREF" test "$BUILD/mutants/faulty_$plugin.so" scheme="$scheme" --suite "$suite" --dtype \
         "$dtypes" "${config[@]}" --fresh none --properties no --report "json:$out" 2>/dev/null
 }
 

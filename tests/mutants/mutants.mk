@@ -5,6 +5,7 @@ TEST_PROGRAMS += $(MUTANTS)
 test-e2e test-unit: $(MUTANTS)
 
 $(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h tests/mutants/faulty.h \
+                       tests/mutants/faulty_bias.h \
                        harness/posref_plugin.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call step,MUTANT,$@)

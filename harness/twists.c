@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the twists do. */
+#include "twists.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Room for other data of tensor i, with the old ones in it; NULL: none. */
+static double *renew(struct posref_tensors *set, int i, const struct posref_twisting *t)
+{
+    struct posref_tensor *tensor = &set->item[i];
+    const size_t size = (size_t)posref_tensor_count(tensor) * sizeof(double);
+    double *data = t->arena->alloc(t->arena->ctx, size + 1);
+    if (!data)
+        return NULL;
+    memcpy(data, tensor->data, size);
+    tensor->data = data;
+    return data;
+}
+
+static int find(const struct posref_tensors *set, const char *name)
+{
+    for (int i = 0; i < set->n; i++)
+        if (strcmp(set->item[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool is_positions(const struct posref_tensor *tensor)
+{
+    const char *end = strstr(tensor->name, "positions");
+    return end && end[strlen("positions")] == '\0';
+}
+
+/* ---- axes ---- */
+
+/* Rows of positions in another order: row a is the old row from[a]. */
+static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *t, const int *from)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n; i++) {
+        const struct posref_tensor old = set->item[i];
+        if (!is_positions(&old) || old.rank != 2 || old.shape[0] < 2)
+            continue;
+        double *data = renew(set, i, t);
+        for (int64_t a = 0; a < old.shape[0] && data; a++)
+            memcpy(data + a * old.shape[1], (const double *)old.data + from[a] * old.shape[1],
+                   (size_t)old.shape[1] * sizeof *data);
+        changed = changed || data;
+    }
+    return changed;
+}
+
+static int axes_of(const struct posref_tensors *set)
+{
+    for (int i = 0; i < set->n; i++)
+        if (is_positions(&set->item[i]) && set->item[i].rank == 2)
+            return (int)set->item[i].shape[0];
+    return 1;
+}
+
+bool posref_twist_axes_exchange(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int n = axes_of(set);
+    int from[POSREF_MAX_INTS];
+    for (int a = 0; a < POSREF_MAX_INTS; a++)
+        from[a] = n <= POSREF_MAX_INTS && a >= n - 2 && a < n ? 2 * n - 3 - a : a;
+    return n > 1 && n <= POSREF_MAX_INTS && pick_axes(set, t, from);
+}
+
+bool posref_twist_axes_reverse(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int n = axes_of(set);
+    int from[POSREF_MAX_INTS];
+    for (int a = 0; a < POSREF_MAX_INTS; a++)
+        from[a] = a < n ? n - 1 - a : a;
+    return n > 1 && n <= POSREF_MAX_INTS && pick_axes(set, t, from);
+}
+
+bool posref_twist_axes_collapse(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    static const int first[POSREF_MAX_INTS] = {0};
+    return axes_of(set) <= POSREF_MAX_INTS && pick_axes(set, t, first);
+}
+
+static void range_of(double *lo, double *hi, const double *p, int64_t n)
+{
+    *lo = HUGE_VAL;
+    *hi = -HUGE_VAL;
+    for (int64_t k = 0; k < n; k++) {
+        *lo = p[k] < *lo ? p[k] : *lo;
+        *hi = p[k] > *hi ? p[k] : *hi;
+    }
+}
+
+bool posref_twist_axis_mirror(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n; i++) {
+        const int64_t axis = (int64_t)t->value, n = set->item[i].shape[1];
+        double lo, hi, *data;
+        if (!is_positions(&set->item[i]) || set->item[i].rank != 2 ||
+            axis >= set->item[i].shape[0] || (data = renew(set, i, t)) == NULL)
+            continue;
+        range_of(&lo, &hi, data + axis * n, n);
+        for (int64_t k = axis * n; k < (axis + 1) * n; k++)
+            data[k] = lo + hi - data[k];
+        changed = true;
+    }
+    return changed;
+}
+
+bool posref_twist_axes_centre(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n; i++) {
+        double lo, hi, *data;
+        if (!is_positions(&set->item[i]) || set->item[i].rank != 2 ||
+            (data = renew(set, i, t)) == NULL)
+            continue;
+        const int64_t n = set->item[i].shape[1];
+        for (int64_t a = 0; a < set->item[i].shape[0]; a++) {
+            range_of(&lo, &hi, data + a * n, n);
+            for (int64_t k = a * n; k < (a + 1) * n; k++)
+                data[k] -= (lo + hi) / 2;
+        }
+        changed = true;
+    }
+    return changed;
+}
+
+/* ---- distances and tables ---- */
+
+bool posref_positions_hide_keys(const struct posref_spec *spec)
+{
+    return spec->given[POSREF_FIELD_CAUSAL] && spec->causal &&
+           spec->causal_align == POSREF_ALIGN_POSITION;
+}
+
+/* value[k] = factor value[k] + summand. */
+static bool line(struct posref_tensors *set, const struct posref_twisting *t, int i, double factor,
+                 double summand)
+{
+    double *data = i < 0 ? NULL : renew(set, i, t);
+    for (int64_t k = 0; data && k < posref_tensor_count(&set->item[i]); k++)
+        data[k] = factor * data[k] + summand;
+    return data != NULL;
+}
+
+bool posref_twist_negate_positions(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n && !posref_positions_hide_keys(t->spec); i++)
+        changed = (is_positions(&set->item[i]) && line(set, t, i, -1, 0)) || changed;
+    return changed;
+}
+
+bool posref_twist_cut_table(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int i = find(set, "weights"), by_head =
+        t->spec->weights_layout == POSREF_WEIGHTS_HEADS_ENTRIES;
+    if (i < 0)
+        return t->op == POSREF_OP_INDEX;
+    struct posref_tensor *table = &set->item[i];
+    const int64_t had = table->shape[by_head], has = t->spec->num_buckets;
+    const int64_t rows = by_head ? table->shape[0] : 1, width = by_head ? 1 : table->shape[1];
+    double *data = table->rank == 2 && has < had ? renew(set, i, t) : NULL;
+    for (int64_t r = 0; data && r < rows; r++)
+        memmove(data + r * has * width, data + r * had * width,
+                (size_t)(has * width) * sizeof *data);
+    if (data)
+        table->shape[by_head] = has;
+    return data != NULL;
+}
+
+/* The spec has the other layout by now: the same values in the shape of that. */
+bool posref_twist_reshape_table(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int i = find(set, "weights");
+    (void)t;
+    if (i < 0 || set->item[i].rank != 2)
+        return false;
+    const int64_t first = set->item[i].shape[0];
+    set->item[i].shape[0] = set->item[i].shape[1];
+    set->item[i].shape[1] = first;
+    return true;
+}
+
+bool posref_twist_exchange_parameters(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    static const char *const pair[][2] = {{"r1", "r2"}, {"u", "v_bias"}};
+    (void)t;
+    for (int k = 0; k < 2; k++) {
+        const int a = find(set, pair[k][0]), b = find(set, pair[k][1]);
+        if (a < 0 || b < 0)
+            continue;
+        void *data = set->item[a].data;
+        set->item[a].data = set->item[b].data;
+        set->item[b].data = data;
+        return true;
+    }
+    return false;
+}
+
+bool posref_twist_drop_values(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return line(set, t, find(set, "value_weights"), 0, 0);
+}
+
+/* ---- scores and attention ---- */
+
+bool posref_twist_see_all(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return line(set, t, find(set, "mask"), 0, 1);
+}
+
+bool posref_twist_invert_mask(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return line(set, t, find(set, "mask"), -1, 1);
+}
+
+static bool deal(struct posref_tensors *set, const struct posref_twisting *t, int i, int64_t heads)
+{
+    struct posref_tensor *tensor = &set->item[i];
+    if (i < 0 || tensor->rank != 3 || tensor->shape[1] >= heads || tensor->shape[1] < 2)
+        return false;
+    const int64_t n = tensor->shape[0], had = tensor->shape[1], width = tensor->shape[2];
+    const double *old = tensor->data;
+    double *data = t->arena->alloc(t->arena->ctx, (size_t)(n * heads * width) * sizeof *data);
+    for (int64_t r = 0; data && r < n * heads; r++)
+        memcpy(data + r * width, old + (r / heads * had + r % heads % had) * width,
+               (size_t)width * sizeof *data);
+    if (data) {
+        tensor->data = data;
+        tensor->shape[1] = heads;
+    }
+    return data != NULL;
+}
+
+bool posref_twist_deal_heads(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int q = find(set, "q");
+    if (q < 0 || set->item[q].rank != 3)
+        return false;
+    const bool keys = deal(set, t, find(set, "k"), set->item[q].shape[1]);
+    return deal(set, t, find(set, "v"), set->item[q].shape[1]) || keys;
+}
+
+/* Positions of one side, which may be the shared ones. */
+static bool bare(struct posref_tensors *set, const struct posref_twisting *t, const char *name,
+                 const char *rows_of)
+{
+    int i = find(set, name);
+    const int shared = find(set, "positions"), rows = find(set, rows_of);
+    if (rows < 0 || posref_positions_hide_keys(t->spec))
+        return false;
+    if (i < 0 && shared >= 0 && set->n < POSREF_MAX_TENSORS) {
+        i = set->n++;
+        set->item[i] = set->item[shared];
+        memset(set->item[i].name, 0, sizeof set->item[i].name);
+        memcpy(set->item[i].name, name, strlen(name));
+    }
+    return line(set, t, i, 0, 0);
+}
+
+bool posref_twist_bare_keys(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return bare(set, t, "k_positions", "k");
+}
+
+bool posref_twist_bare_queries(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return bare(set, t, "q_positions", "q");
+}
+
+static double scale_of(const struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int q = find(set, "q");
+    const int64_t dim = q < 0 ? 0 : set->item[q].shape[set->item[q].rank - 1];
+    return t->spec->given[POSREF_FIELD_SOFTMAX_SCALE] ? t->spec->softmax_scale
+           : dim > 0 ? 1 / sqrt((double)dim) : 1;
+}
+
+/* Scores are proportional to the query, unless keys have relative terms of their own. */
+bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    static const char *const factor[] = {"q", "u", "v_bias"};
+    const double scale = scale_of(set, t);
+    bool changed = false;
+    if (scale == 1 || t->spec->attention_kind == POSREF_ATTENTION_LINEAR ||
+        t->spec->position_embedding_type == POSREF_EMBEDDING_RELATIVE_KEY_QUERY)
+        return false;
+    for (int k = 0; k < 3; k++)
+        changed = line(set, t, find(set, factor[k]), scale, 0) || changed;
+    return changed;
+}
+
+/* alibi's bias is proportional to the positions, the others' to their tables. */
+bool posref_twist_scale_bias(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const double scale = scale_of(set, t);
+    if (scale == 1 || t->spec->scheme != POSREF_SCHEME_ALIBI)
+        return scale != 1 && line(set, t, find(set, "weights"), scale, 0);
+    bool changed = false;
+    for (int i = 0; i < set->n; i++)
+        changed = (is_positions(&set->item[i]) && line(set, t, i, scale, 0)) || changed;
+    return changed;
+}
+
+/* ---- outputs ---- */
+
+bool posref_twist_transpose(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n; i++) {
+        const struct posref_tensor old = set->item[i];
+        const int64_t n = old.rank < 2 ? 0 : old.shape[old.rank - 1];
+        double *data = n > 1 && old.shape[old.rank - 2] == n ? renew(set, i, t) : NULL;
+        const double *from = old.data;
+        for (int64_t k = 0; data && k < posref_tensor_count(&old); k++)
+            data[k] = from[k / (n * n) * n * n + k % n * n + k / n % n];
+        changed = changed || data;
+    }
+    return changed;
+}
+
+bool posref_twist_negate(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    bool changed = false;
+    for (int i = 0; i < set->n; i++)
+        changed = line(set, t, i, -1, 0) || changed;
+    return changed;
+}

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
+# Faults of axes, biases, tables and attention: named where they are the cause, and no others. The
+# kill matrix has them all.
+. "$(dirname "$0")/lib.sh"
+"$POSREF" generate --suite core -o "$work/core.db" 2>"$work/err" || bad 'generate'
+export POSREF_DB=$work/core.db
+
+# judged PLUGIN SCHEME CONFIG...: its report in $work/out, as f32.
+judged() {
+    local plugin=$1 scheme=$2 word config=()
+    shift 2
+    for word in "$@"; do config+=(--config "$word"); done
+    run test "$BUILD/mutants/faulty_$plugin.so" "scheme=$scheme" --suite core --dtype f32 \
+        "${config[@]}" --report json
+}
+
+# Without a fault they conform: what is named below is not theirs.
+while read -r plugin scheme; do
+    judged "$plugin" "$scheme"
+    same "$status" 0 "honest $plugin on $scheme"
+    says '.counts.pass >= 2 and .explanations == []'
+done <<'END'
+axes rope
+bias t5_bias
+bias relative_bias
+bias swin
+bias kerple
+bias fire
+bias sandwich
+attention none
+attention alibi
+attention t5_bias
+attention rope
+learned learned
+learned timestep
+sinusoidal sinusoidal
+alibi alibi
+END
+
+# PLUGIN SCHEME FAULT PART-OF-THE-SUMMARY: first, alone, for all failures.
+while read -r plugin scheme fault text; do
+    judged "$plugin" "$scheme" "fault=$fault"
+    same "$status" 1 "$fault"
+    says "(.explanations[0] | .fault == \"$fault\" and .covers and .rank == 1 and
+        .vectors + .untold == .failing and (.summary | contains(\"$text\")) and .advice != \"\")"
+done <<'END'
+axes rope axes_exchanged (.., w, h) for (.., h, w)
+axes rope axes_split_reversed the spec asks for
+bias t5_bias relative_sign query - key for key - query
+bias t5_bias bidirectional with bidirectional=
+bias swin index_transposed entry (key, query) for entry (query, key)
+bias kerple parameters_exchanged r2 for r1
+attention none softmax_scale_missing with softmax_scale=1
+attention none heads_dealt key head h mod n_kv
+attention alibi bias_scaled (q . k + b) / sqrt(d)
+attention rope keys_not_encoded position 0 for every key
+learned learned offset_ignored with offset=0; the spec asks for
+END
+
+# What no row says is described, not named: other sections, other buckets, another scale.
+while read -r plugin scheme config; do
+    judged "$plugin" "$scheme" "$config"
+    same "$status" 1 "$config"
+    says '.explanations == [] and (.description.summary | startswith("no known fault"))'
+done <<'END'
+bias t5_bias num_buckets=20
+attention none softmax_scale=0.3
+END
+finish
