@@ -11,6 +11,7 @@ struct sample {
     double *value; /* [n_pairs] room for what is estimated from each pair */
     int n;
     int n_frequencies;
+    bool reversed; /* sine for cosine: pairs turn the other way */
 };
 
 static int by_value(const void *a, const void *b)
@@ -40,7 +41,7 @@ static bool turned(double *angle, double *stretch, const struct sample *s,
     const double w0 = element(&s->bent->outputs, p, 0), w1 = element(&s->bent->outputs, p, 1);
     const double g0 = element(s->actual, p, 0), g1 = element(s->actual, p, 1);
     const double norm = hypot(w0, w1);
-    *angle = atan2(w0 * g1 - w1 * g0, w0 * g0 + w1 * g1);
+    *angle = atan2(w0 * g1 - w1 * g0, w0 * g0 + w1 * g1) * (s->reversed ? -1 : 1);
     *stretch = hypot(g0, g1) / norm;
     return norm > 0 && isfinite(*stretch) && *stretch > 0;
 }
@@ -84,7 +85,26 @@ static bool offset_of(double *out, struct sample *s)
     return *out != 0 && fabs(*out) <= 65536;
 }
 
-/* By how much frequencies are multiplied where they turn a little. */
+/* By how much frequencies are multiplied, from how far a pair is turned at two positions: an offset
+ * of the positions makes no difference to that. */
+static bool slope_of(double *out, struct sample *s)
+{
+    const struct posref_bent_pair *from = NULL;
+    double start = 0, angle, stretch;
+    for (int64_t k = 0; k < s->bent->n_pairs; k++) {
+        const struct posref_bent_pair *p = &s->bent->pair[k];
+        if (p->number != s->n_frequencies - 1 || p->theta == 0 || fabs(p->position) > 5000 ||
+            !turned(&angle, &stretch, s, p))
+            continue;
+        if (from && fabs(p->position - from->position) >= 1)
+            s->value[s->n++] = 1 + (angle - start) / (p->theta * (p->position - from->position));
+        from = p;
+        start = angle;
+    }
+    return median(out, s) && *out > 0;
+}
+
+/* The same where they turn a little. */
 static bool scale_of(double *out, struct sample *s)
 {
     for (int64_t k = 0; k < s->bent->n_pairs; k++) {
@@ -144,7 +164,7 @@ static bool base_of(double *out, struct sample *s, const struct posref_spec *spe
 
 bool posref_explain_estimate(double *value, const struct posref_fault *fault,
                              const struct posref_claim *base, const struct explain_failure *f,
-                             const struct posref_arena *scratch)
+                             bool sloping, const struct posref_arena *scratch)
 {
     struct posref_bend bend = {.spec = *f->spec};
     struct posref_bent bent;
@@ -157,6 +177,8 @@ bool posref_explain_estimate(double *value, const struct posref_fault *fault,
     if (posref_bend_eval(&bent, &bend, f->op, &in, f->dtype, scratch, NULL) != POSREF_OK)
         return false;
     struct sample s = {.bent = &bent, .actual = &actual};
+    for (int k = 0; k < bend.n_steps; k++)
+        s.reversed = s.reversed || bend.step[k].kind == POSREF_BEND_SINE_COSINE;
     for (int64_t k = 0; k < bent.n_pairs; k++)
         if (bent.pair[k].number >= s.n_frequencies)
             s.n_frequencies = bent.pair[k].number + 1;
@@ -170,7 +192,8 @@ bool posref_explain_estimate(double *value, const struct posref_fault *fault,
     switch (fault->bend[0]) {
     case POSREF_BEND_MAGNITUDE: return stretch_of(value, &s) && fabs(*value - 1) > 1e-5;
     case POSREF_BEND_POSITION_OFFSET: return offset_of(value, &s);
-    case POSREF_BEND_THETA_SCALE: return scale_of(value, &s) && fabs(*value - 1) > 1e-6;
+    case POSREF_BEND_THETA_SCALE:
+        return (sloping ? slope_of(value, &s) : scale_of(value, &s)) && fabs(*value - 1) > 1e-6;
     default: return false;
     }
 }

@@ -87,10 +87,11 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
                                     const struct posref_arena *scratch);
 
 /* Estimates the parameter of a fault (one that says `estimated`) on top of `base` (no faults:
- * fault[0] NULL) from one failure; false: the output does not show one. */
+ * fault[0] NULL) from one failure; false: the output does not show one. `sloping`: from differences
+ * between positions, which their offset leaves alone. */
 bool posref_explain_estimate(double *value, const struct posref_fault *fault,
                              const struct posref_claim *base,
-                             const struct explain_failure *failure,
+                             const struct explain_failure *failure, bool sloping,
                              const struct posref_arena *scratch);
 
 /* Fills alive of every class, then the explanations. */

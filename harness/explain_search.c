@@ -136,7 +136,36 @@ static void list_singles(struct search *s)
     }
 }
 
-/* Estimated values of every fault that has one, on top of `base`, and the round number near it. */
+static bool estimate(double *value, struct search *s, const struct posref_fault *fault,
+                     const struct posref_claim *base, int k, bool sloping)
+{
+    posref_heap_reset(s->e->scratch);
+    const struct posref_arena arena = posref_heap_arena(s->e->scratch);
+    return posref_explain_estimate(value, fault, base, failure_at(s, k), sloping, &arena);
+}
+
+/* The round numbers that may have been meant, and the value itself. */
+static void examine_near(struct search *s, struct posref_claim *claim, int slot, double value)
+{
+    const bool rounds = slot == 1; /* the other fault may have rounded what was estimated from */
+    char text[40];
+    for (int digits = 0; digits < 6; digits++) {
+        double rounded;
+        snprintf(text, sizeof text, "%.*e", digits, value);
+        if (posref_number_parse(&rounded, text, "", NULL) != POSREF_OK ||
+            fabs(rounded - value) > (rounds ? 4e-3 : 2e-5) * fabs(value) ||
+            (digits > 0 && rounded == claim->value[slot]))
+            continue;
+        claim->value[slot] = rounded;
+        examine(s, claim);
+        if (!rounds)
+            break;
+    }
+    claim->value[slot] = value;
+    examine(s, claim);
+}
+
+/* Estimated values of every fault that has one, on top of `base`. */
 static void examine_estimates(struct search *s, const struct posref_claim *base)
 {
     const struct posref_fault *fault;
@@ -145,32 +174,33 @@ static void examine_estimates(struct search *s, const struct posref_claim *base)
         if (!fault->estimated || base->fault[0] == fault || s->class->n == 0)
             continue;
         for (int at = 0; at < 2 && at < s->class->n; at++) {
-            posref_heap_reset(s->e->scratch);
-            const struct posref_arena arena = posref_heap_arena(s->e->scratch);
-            const int last = at ? s->class->n - 1 : 0;
-            if (!posref_explain_estimate(&value, fault, base, failure_at(s, last), &arena))
+            if (!estimate(&value, s, fault, base, at ? s->class->n - 1 : 0, false))
                 continue;
             struct posref_claim claim = {{fault, NULL}, {value, 0}};
-            int slot = 0;
             if (base->fault[0]) {
                 claim = *base;
-                slot = 1;
                 claim.fault[1] = fault;
             }
-            char text[40];
-            for (int digits = 1; digits < 6; digits++) { /* the round number that was meant */
-                double rounded;
-                snprintf(text, sizeof text, "%.*e", digits, value);
-                if (posref_number_parse(&rounded, text, "", NULL) != POSREF_OK ||
-                    fabs(rounded - value) > 2e-5 * fabs(value))
-                    continue;
-                claim.value[slot] = rounded;
-                examine(s, &claim);
-                break;
-            }
-            claim.value[slot] = value;
-            examine(s, &claim);
+            examine_near(s, &claim, base->fault[0] ? 1 : 0, value);
         }
+    }
+}
+
+/* Two faults of which neither has a value to begin with: frequencies scaled, and positions. */
+static void examine_slopes(struct search *s)
+{
+    const struct posref_claim nothing = {{NULL, NULL}, {0, 0}};
+    const struct posref_fault *fault = posref_fault_find("theta_scaled");
+    double value, rounded;
+    char text[40];
+    for (int at = 0; at < s->class->n && at < 4; at++) {
+        if (!fault || !estimate(&value, s, fault, &nothing, at, true))
+            continue;
+        snprintf(text, sizeof text, "%.3g", value);
+        const bool parsed = posref_number_parse(&rounded, text, "", NULL) == POSREF_OK;
+        const struct posref_claim base = {
+            {fault, NULL}, {parsed && fabs(rounded - value) < 1e-3 * value ? rounded : value, 0}};
+        examine_estimates(s, &base);
     }
 }
 
@@ -199,22 +229,50 @@ static bool afford(struct posref_explainer *e, const struct explain_failure *f)
     return *left > 0;
 }
 
+static bool comes_before(const struct posref_fault *a, const struct posref_fault *b)
+{
+    const struct posref_fault *fault;
+    for (int k = 0; (fault = posref_fault_at(k)) != NULL && fault != b; k++)
+        if (fault == a)
+            return true;
+    return false;
+}
+
+/* Two single claims together, in the order of the registry; false: there is no time left. */
+static bool examine_pair(struct search *s, const struct posref_claim *a,
+                         const struct posref_claim *b)
+{
+    const struct explain_failure *first = failure_at(s, 0);
+    if (comes_before(b->fault[0], a->fault[0])) {
+        const struct posref_claim *kept = a;
+        a = b;
+        b = kept;
+    }
+    struct posref_claim claim = *a;
+    double residual;
+    if (a->fault[0] == b->fault[0])
+        return true;
+    claim.fault[1] = b->fault[0];
+    claim.value[1] = b->value[0];
+    if (!afford(s->e, first))
+        return false;
+    if (try_one(&residual, s, &claim, 0) != EXPLAIN_MISSES)
+        examine(s, &claim);
+    return true;
+}
+
 static void examine_pairs(struct search *s)
 {
-    double residual;
-    const struct explain_failure *first = failure_at(s, 0);
-    for (int a = 0; a < s->n_singles; a++) {
-        for (int b = a + 1; b < s->n_singles; b++) {
-            struct posref_claim claim = s->single[a];
-            if (claim.fault[0] == s->single[b].fault[0])
-                continue;
-            claim.fault[1] = s->single[b].fault[0];
-            claim.value[1] = s->single[b].value[0];
-            if (!afford(s->e, first))
+    const struct posref_claim partial = s->class->second; /* alone it fits some failures */
+    examine_slopes(s);
+    if (partial.fault[0] && !partial.fault[1])
+        for (int b = 0; b < s->n_singles; b++)
+            if (!examine_pair(s, &partial, &s->single[b]))
                 return;
-            if (try_one(&residual, s, &claim, 0) != EXPLAIN_MISSES)
-                examine(s, &claim);
-        }
+    for (int a = 0; a < s->n_singles; a++) {
+        for (int b = a + 1; b < s->n_singles; b++)
+            if (!examine_pair(s, &s->single[a], &s->single[b]))
+                return;
         examine_estimates(s, &s->single[a]);
     }
 }

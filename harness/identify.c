@@ -36,6 +36,7 @@ static measure_fn *measure_of(int scheme)
     case POSREF_SCHEME_ROPE: return posref_identify_rope;
     case POSREF_SCHEME_SINUSOIDAL: return posref_identify_sinusoidal;
     case POSREF_SCHEME_ALIBI: return posref_identify_alibi;
+    case POSREF_SCHEME_T5_BIAS: return posref_identify_buckets;
     default: return NULL;
     }
 }
@@ -56,6 +57,13 @@ static enum posref_status complete(struct posref_spec *out, const struct posref_
         out->given[POSREF_FIELD_NUM_HEADS] = true;
     }
     enum posref_status status = posref_spec_complete(out, err);
+    /* Calls of different lengths would be of different frequencies. */
+    if (status == POSREF_OK && posref_field_applies(out, POSREF_FIELD_SEQ_LEN) &&
+        !out->given[POSREF_FIELD_SEQ_LEN] &&
+        out->given[POSREF_FIELD_ORIGINAL_MAX_POSITION_EMBEDDINGS]) {
+        out->seq_len = out->original_max_position_embeddings;
+        out->given[POSREF_FIELD_SEQ_LEN] = true;
+    }
     if (status == POSREF_OK && out->given[POSREF_FIELD_DIM] && out->dim > POSREF_IDENTIFY_MAX_DIM)
         return posref_fail(err, POSREF_BAD_INPUT, "dim", "at most %d channels are identified; got "
                            "%d", POSREF_IDENTIFY_MAX_DIM, out->dim);
@@ -74,6 +82,9 @@ static enum posref_status identify_one(struct posref_identity *out, struct posre
     out->how[POSREF_FIELD_SCHEME] = POSREF_HOW_MEASURED;
     probe->spec = &out->asked;
     probe->verdict = POSREF_VERDICT_UNSUPPORTED;
+    if (out->asked.given[POSREF_FIELD_SEQ_LEN] && !asked->given[POSREF_FIELD_SEQ_LEN])
+        posref_identity_family(out, "seq_len", "looked at in sequences of %.9g; give seq_len to "
+                               "look at others", out->asked.seq_len);
     return measure_of(scheme)(out, probe, err);
 }
 
@@ -116,7 +127,7 @@ enum posref_status posref_identify(struct posref_identity *out, const struct pos
         measured = true;
         if (probe.verdict != POSREF_VERDICT_PASS)
             keep_verdict(out, &probe);
-        if (out->decided) {
+        if (out->decided && scheme != POSREF_SCHEME_T5_BIAS) { /* numbers of rows are exact */
             probe.spec = &out->asked;
             status = posref_identify_class(out, &probe, err);
         }
@@ -125,7 +136,7 @@ enum posref_status posref_identify(struct posref_identity *out, const struct pos
     }
     if (told && !measure_of(asked->scheme))
         return posref_fail(err, POSREF_BAD_INPUT, "scheme", "%s is not identified yet; rope, "
-                           "sinusoidal and alibi are",
+                           "sinusoidal, alibi and t5_bias are",
                            posref_scheme_info((enum posref_scheme)asked->scheme)->name);
     if (!measured)
         return posref_fail(err, POSREF_BAD_INPUT, "PLUGIN", "declined every question: %.160s",

@@ -11,6 +11,7 @@
 
 #define POSREF_IDENTIFY_MAX_DIM 1024 /* basis vectors are handed over as one matrix */
 #define POSREF_IDENTIFY_FLOATS 4
+#define POSREF_IDENTIFY_STEPS 16 /* positions 1, 2, 4, ... 2^15, along which angles are followed */
 
 /* How a key of the spec was found. ASSUMED: as asked, and not contradicted. */
 enum posref_how { POSREF_HOW_NONE, POSREF_HOW_MEASURED, POSREF_HOW_FITTED, POSREF_HOW_ASSUMED };
@@ -73,6 +74,13 @@ POSREF_MUST_USE enum posref_status posref_identify(struct posref_identity *out,
 POSREF_MUST_USE enum posref_status posref_identify_rope(struct posref_identity *out,
                                                         struct posref_probe *probe,
                                                         struct posref_error *err);
+/* The same for a rope whose positions have several axes. */
+POSREF_MUST_USE enum posref_status posref_identify_axes(struct posref_identity *out,
+                                                        struct posref_probe *probe,
+                                                        struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_identify_buckets(struct posref_identity *out,
+                                                           struct posref_probe *probe,
+                                                           struct posref_error *err);
 POSREF_MUST_USE enum posref_status posref_identify_sinusoidal(struct posref_identity *out,
                                                               struct posref_probe *probe,
                                                               struct posref_error *err);
@@ -95,6 +103,14 @@ struct posref_curve {
     const struct posref_arena *arena; /* scratch */
 };
 
+/* Follows one pair from position 1 on: each doubling makes the frequency more certain, as far as
+ * the angles keep to it. angle[k * stride] is that at position 2^k, u the unit of the outputs.
+ * Returns the position where they leave it, or 0. */
+int posref_curve_follow(double *inv_freq, double *tol, const double *angle, int stride,
+                        double offset, double u);
+/* What arithmetic of unit u does to frequency theta of pair i, relatively (docs/tolerance.md). */
+double posref_curve_formed(double theta, int i, double u);
+
 /* Sets base, scaling and its parameters of id->spec, whose other fields stand, from the curve:
  * as asked where that fits, else the simplest that does. false: nothing fits. */
 bool posref_curve_fit(struct posref_identity *id, const struct posref_curve *curve);
@@ -104,6 +120,10 @@ double posref_curve_residual(const struct posref_curve *curve, const struct posr
 /* Fits whose frequencies fall in bands; they set *spec on success. */
 bool posref_curve_fit_bands(struct posref_identity *id, const struct posref_curve *curve,
                             struct posref_spec *spec);
+
+/* Where longrope was asked for: any frequencies, as the list of divisors that is in use. */
+bool posref_curve_fit_list(struct posref_identity *id, const struct posref_curve *curve,
+                           struct posref_spec *spec);
 
 /* Says which other parameters of yarn or llama3 have the effect of id->spec's. */
 void posref_curve_name_bands(struct posref_identity *id, const struct posref_curve *curve);

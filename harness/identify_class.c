@@ -23,9 +23,11 @@ static bool fill(struct posref_tensors *in, const struct posref_identity *id, in
     in->n = 0;
     if (id->op == POSREF_OP_FREQUENCIES)
         return true;
-    double *p = posref_probe_input(in, "positions", 1, &rows, arena);
-    for (int k = 0; p && k < n; k++)
-        p[k] = positions[first + k];
+    const int axes = posref_spec_axes(&id->spec);
+    double *p = posref_probe_input(in, "positions", axes > 1 ? 2 : 1,
+                                   axes > 1 ? (const int64_t[]){axes, n} : &rows, arena);
+    for (int k = 0; p && k < axes * n; k++)
+        p[k] = positions[first + k % n];
     if (p && id->op == POSREF_OP_WEIGHTS)
         return posref_probe_input(in, "logits", 3, grid, arena) != NULL;
     if (!p || bias || id->op == POSREF_OP_TABLE)

@@ -6,6 +6,41 @@
 
 #include <math.h>
 
+#define TWO_PI 6.283185307179586
+
+int posref_curve_follow(double *inv_freq, double *tol, const double *angle, int stride,
+                        double offset, double u)
+{
+    double theta = fabs(angle[0] - offset), best = theta;
+    const double sign = angle[0] - offset < 0 ? -1 : 1;
+    double error = 2 * u * fmin(theta, 1); /* absolute: small sines are relatively exact */
+    double relative = theta > 0 ? error / theta : 1;
+    for (int k = 1; k < POSREF_IDENTIFY_STEPS; k++) {
+        const double position = exp2(k), seen = sign * (angle[k * stride] - offset);
+        double expected = best * position;
+        double full = expected + remainder(seen - expected, TWO_PI);
+        double slack = position * relative * best + 2 * u * fmin(expected, 1) +
+                       0x1p-24 * expected * (8 + 4 * fabs(log(fmax(best, 1e-300))));
+        if (slack > 1)
+            break;
+        if (fabs(full - expected) > 4 * slack)
+            return 1 << k;
+        double now = 2 * u * fmin(full, 1) / fmax(full, 1e-300);
+        if (now < relative) {
+            relative = now;
+            best = full / position;
+        }
+    }
+    *inv_freq = best;
+    *tol = fmax(relative, 0x1p-53); /* a double holds no more */
+    return 0;
+}
+
+double posref_curve_formed(double theta, int i, double u)
+{
+    return u * (8 + 4 * fabs(log(fmax(theta, 1e-300))) + 2.0 * i);
+}
+
 double posref_curve_residual(const struct posref_curve *curve, const struct posref_spec *spec)
 {
     static const struct posref_tensors nothing = {.n = 0};
@@ -177,7 +212,11 @@ bool posref_curve_fit(struct posref_identity *id, const struct posref_curve *cur
                 id->range[f] = unknown;
             }
         spec = id->spec;
-        fits = posref_curve_fit_bands(id, curve, &spec);
+        fits = posref_curve_fit_list(id, curve, &spec);
+        if (!fits) {
+            spec = id->spec;
+            fits = posref_curve_fit_bands(id, curve, &spec);
+        }
     }
     if (!fits)
         return false;

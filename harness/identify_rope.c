@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-#define N_STEPS 16 /* positions 1, 2, 4, ... 2^15, along which angles are followed */
+#define N_STEPS POSREF_IDENTIFY_STEPS
 
 struct measured {
     struct posref_pairs pairs;
@@ -212,36 +211,6 @@ static enum posref_status ask_table(double **out, struct measured *m, struct pos
     return POSREF_OK;
 }
 
-/* Follows one pair from position 1 on: each doubling makes the frequency more certain, as far as
- * the angles keep to it. Returns the position where they leave it, or 0. */
-static int follow(double *inv_freq, double *tol, const double *angle, int stride, double offset,
-                  double u)
-{
-    double theta = fabs(angle[0] - offset), best = theta;
-    const double sign = angle[0] - offset < 0 ? -1 : 1;
-    double error = 2 * u * fmin(theta, 1); /* absolute: small sines are relatively exact */
-    double relative = theta > 0 ? error / theta : 1;
-    for (int k = 1; k < N_STEPS; k++) {
-        const double position = exp2(k), seen = sign * (angle[k * stride] - offset);
-        double expected = best * position;
-        double full = expected + remainder(seen - expected, 2 * PI);
-        double slack = position * relative * best + 2 * u * fmin(expected, 1) +
-                       0x1p-24 * expected * (8 + 4 * fabs(log(fmax(best, 1e-300))));
-        if (slack > 1)
-            break;
-        if (fabs(full - expected) > 4 * slack)
-            return 1 << k;
-        double now = 2 * u * fmin(full, 1) / fmax(full, 1e-300);
-        if (now < relative) {
-            relative = now;
-            best = full / position;
-        }
-    }
-    *inv_freq = best;
-    *tol = fmax(relative, 0x1p-53); /* a double holds no more */
-    return 0;
-}
-
 static enum posref_status read_curve(struct measured *m, const double *angle,
                                      struct posref_probe *probe, struct posref_error *err)
 {
@@ -256,7 +225,7 @@ static enum posref_status read_curve(struct measured *m, const double *angle,
         const struct posref_pair *pair = &m->pairs.pair[m->order[i]];
         m->inv_freq[i] = fabs(angle[i] - pair->offset);
         m->tol[i] = 2 * u;
-        int broken = follow(&m->inv_freq[i], &m->tol[i], angle + i, n, pair->offset, u);
+        int broken = posref_curve_follow(&m->inv_freq[i], &m->tol[i], angle + i, n, pair->offset, u);
         if (broken && (!m->broken_at || broken < m->broken_at))
             m->broken_at = broken;
         m->crooked = fmax(m->crooked, pair->crooked);
@@ -272,12 +241,6 @@ static enum posref_status read_curve(struct measured *m, const double *angle,
 
 /* ---- the fit, from tight to loose ---- */
 
-/* What arithmetic of unit u does to frequency theta, relatively (docs/tolerance.md). */
-static double formed(double theta, int i, double u)
-{
-    return u * (8 + 4 * fabs(log(fmax(theta, 1e-300))) + 2.0 * i);
-}
-
 static enum posref_status fit(struct posref_identity *id, struct measured *m,
                               struct posref_probe *probe, struct posref_error *err)
 {
@@ -288,7 +251,7 @@ static enum posref_status fit(struct posref_identity *id, struct measured *m,
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
     for (size_t k = probe->dtype == POSREF_F64 ? 0 : 1; k < 2 && !id->decided; k++) {
         for (int i = 0; i < n; i++)
-            tol[i] = m->tol[i] + formed(m->inv_freq[i], i, units[k]);
+            tol[i] = m->tol[i] + posref_curve_formed(m->inv_freq[i], i, units[k]);
         const struct posref_curve curve = {
             .n = n, .inv_freq = m->inv_freq, .tol = tol, .magnitude = m->magnitude,
             .magnitude_tol = 4 * posref_unit(probe->dtype) + 8 * units[k], .arena = probe->arena};
@@ -420,6 +383,8 @@ enum posref_status posref_identify_rope(struct posref_identity *id, struct posre
     double *angle;
     bool found = false;
     id->op = POSREF_OP_ROTATE;
+    if (posref_spec_axes(&id->asked) > 1)
+        return posref_identify_axes(id, probe, err);
     enum posref_status status = ask_basis(&basis, probe, err);
     if (status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED)
         return identify_table(id, &m, probe, err);

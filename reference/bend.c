@@ -32,7 +32,7 @@ bool posref_bend_is_position(enum posref_bend_kind kind)
 
 static bool is_theta(enum posref_bend_kind kind)
 {
-    return kind >= POSREF_BEND_THETA_BF16 && kind <= POSREF_BEND_LLAMA3_PERIODS;
+    return kind >= POSREF_BEND_YARN_FLAT && kind <= POSREF_BEND_THETA_F16;
 }
 
 static bool is_of_recipes(enum posref_bend_kind kind)
@@ -93,7 +93,8 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
 static bool applies_to_sinusoidal(enum posref_bend_kind kind)
 {
     return (posref_bend_is_position(kind) && kind != POSREF_BEND_POSITION_HEAD) ||
-           (kind >= POSREF_BEND_THETA_BF16 && kind <= POSREF_BEND_THETA_SQUARED) ||
+           (kind >= POSREF_BEND_THETA_INVERSE && kind <= POSREF_BEND_THETA_SQUARED) ||
+           kind == POSREF_BEND_THETA_BF16 || kind == POSREF_BEND_THETA_F16 ||
            (kind >= POSREF_BEND_ANGLE_F16 && kind <= POSREF_BEND_MAGNITUDE) ||
            kind == POSREF_BEND_LAST_ROWS || kind == POSREF_BEND_TRUNCATED;
 }

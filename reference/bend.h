@@ -34,8 +34,11 @@ enum posref_bend_kind {
     POSREF_BEND_FLOAT32_ROUNDED,    /* formed in double, rounded once */
     POSREF_BEND_FLOAT32_RECURRENCE, /* angles p base^(-2/d) base^(-2/d) ..., as ggml has them */
     /* Frequencies theta_i, i < n (rope, sinusoidal). */
-    POSREF_BEND_THETA_BF16,
-    POSREF_BEND_THETA_F16,
+    POSREF_BEND_YARN_FLAT,       /* yarn: nothing is divided */
+    POSREF_BEND_YARN_REVERSED,   /* yarn: beta_fast and beta_slow exchanged */
+    POSREF_BEND_YARN_PERIODS,    /* yarn: wavelengths blended, not frequencies */
+    POSREF_BEND_YARN_NTK,        /* yarn: the kept side has the base of ntk */
+    POSREF_BEND_LLAMA3_PERIODS,  /* llama3: wavelengths blended, with the weights exchanged */
     POSREF_BEND_THETA_INVERSE,   /* 1 / theta_i */
     POSREF_BEND_THETA_ONE,       /* 1 for all */
     POSREF_BEND_THETA_HALF_STEP, /* exponent (2i + 1)/d */
@@ -43,11 +46,8 @@ enum posref_bend_kind {
     POSREF_BEND_THETA_BASE,      /* base: value (before any scaling) */
     POSREF_BEND_THETA_SCALE,     /* theta_i value */
     POSREF_BEND_THETA_SQUARED,   /* sines of theta_i^2, cosines of theta_i^2 base^(-2/d) */
-    POSREF_BEND_YARN_FLAT,       /* yarn: nothing is divided */
-    POSREF_BEND_YARN_REVERSED,   /* yarn: beta_fast and beta_slow exchanged */
-    POSREF_BEND_YARN_PERIODS,    /* yarn: wavelengths blended, not frequencies */
-    POSREF_BEND_YARN_NTK,        /* yarn: the kept side has the base of ntk */
-    POSREF_BEND_LLAMA3_PERIODS,  /* llama3: wavelengths blended, with the weights exchanged */
+    POSREF_BEND_THETA_BF16,      /* frequencies are rounded last */
+    POSREF_BEND_THETA_F16,
     /* Arithmetic. */
     POSREF_BEND_ANGLE_F16,       /* angles rounded */
     POSREF_BEND_ANGLE_BF16,

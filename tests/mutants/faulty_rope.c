@@ -7,7 +7,7 @@
 
 struct rope {
     const struct faulty_call *c;
-    int dim, pairs, half, inverse, given_pairs;
+    int dim, pairs, half, inverse, given_pairs, trailing;
     double base, magnitude;
     double freq[MAX_PAIRS];
     double chain; /* of a recurrence: base^(-2/r) */
@@ -330,7 +330,8 @@ static void tail(const struct rope *r, const struct posref_plugin_tensor *y,
     const size_t size = posref_plugin_dtype_size(x->dtype);
     memcpy((char *)y->data + (size_t)at * size, (const char *)x->data + (size_t)at * size,
            (size_t)r->dim * size);
-    for (int k = 2 * r->given_pairs; k < r->dim; k++) {
+    const int first = r->trailing ? 0 : 2 * r->given_pairs;
+    for (int k = first; k < first + r->dim - 2 * r->given_pairs; k++) {
         if (faulty_with(r->c, "tail_zero"))
             faulty_put(y, at + k, 0);
         if (faulty_with(r->c, "tail_scaled") && r->magnitude != 1)
@@ -372,12 +373,13 @@ static void rotate(const struct rope *r)
     const struct posref_plugin_tensor *y = posref_plugin_find(r->c->call, "y");
     const struct posref_plugin_tensor *p = posref_plugin_find(r->c->call, "positions");
     const int64_t n = p->shape[0], rows = faulty_count(x) / r->dim, heads = rows / n;
+    const int64_t lead = r->trailing ? r->dim - 2 * r->pairs : 0;
     for (int64_t row = 0; row < rows; row++) {
         double at = posref_plugin_position(p, 0, row / heads);
         double position = faulty_position(r->c, at, row / heads, row % heads);
         tail(r, y, x, row * r->dim);
         for (int i = 0; i < r->pairs; i++)
-            rotate_pair(r, y, x, row * r->dim, position, i);
+            rotate_pair(r, y, x, row * r->dim + lead, position, i);
     }
     if (faulty_with(r->c, "last_rows_exchanged"))
         faulty_exchange(y, n, heads * r->dim);
@@ -392,7 +394,7 @@ static int is_plain(const struct faulty_call *c)
     const char *spec = c->call->spec;
     const struct posref_plugin_tensor *p = posref_plugin_find(c->call, "positions");
     return posref_plugin_is(spec, "scheme", "rope") &&
-           posref_plugin_is(spec, "partial", "leading") && (!p || p->rank == 1) &&
+           !posref_plugin_is(spec, "partial", "proportional") && (!p || p->rank == 1) &&
            (posref_plugin_is(spec, "pairing", "half") ||
             posref_plugin_is(spec, "pairing", "interleaved")) &&
            !posref_plugin_value(spec, "axes_dims", NULL) &&
@@ -423,6 +425,7 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
         if (faulty_with(c, "rotary_dim_halved") && r->pairs % 2 == 0)
             r->pairs /= 2;
     }
+    r->trailing = faulty_is(c, "partial", "trailing");
     r->half = faulty_is(c, "pairing", "half") != faulty_with(c, "pairing");
     r->inverse = faulty_is(c, "direction", "inverse") != faulty_with(c, "direction");
     r->base = faulty_with(c, "base_default") ? 10000 : faulty_number(c, "base", 10000);
