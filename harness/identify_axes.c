@@ -277,9 +277,13 @@ static void accept(struct axes *a, const struct posref_spec *spec,
         const bool dims = spec->given[POSREF_FIELD_AXES_DIMS];
         const struct posref_field_def *order = posref_field_def(
             dims ? POSREF_FIELD_AXES_LADDER : POSREF_FIELD_MROPE_ORDER);
-        snprintf(text, sizeof text, "pairing=%s %s with %s=%s%s has the same effect",
+        const struct posref_ints *list = dims ? &spec->axes_dims : &spec->mrope_section;
+        char numbers[64] = "";
+        for (int axis = 0; axis < list->n && strlen(numbers) < sizeof numbers - 8; axis++)
+            snprintf(numbers + strlen(numbers), 8, "%s%d", axis ? "," : "", list->item[axis]);
+        snprintf(text, sizeof text, "pairing=%s %s=%s %s=%s%s has the same effect",
                  posref_field_def(POSREF_FIELD_PAIRING)->choices[spec->pairing],
-                 dims ? "axes_dims" : "mrope_section", order->name,
+                 dims ? "axes_dims" : "mrope_section", numbers, order->name,
                  order->choices[dims ? spec->axes_ladder : spec->mrope_order],
                  dims && spec->axes_span == POSREF_AXES_SPAN_HEAD ? " axes_span=head" : "");
         for (int k = 0; k < id->n_families; k++)
@@ -332,18 +336,22 @@ static struct posref_spec start(const struct axes *a, const struct posref_identi
     return spec;
 }
 
+/* The asked sections first: the bounds of an order that deals pairs out may never be reached. */
 static void try_sections(struct axes *a, const struct posref_identity *one)
 {
-    for (int order = 0; posref_field_def(POSREF_FIELD_MROPE_ORDER)->choices[order]; order++) {
-        struct posref_spec spec = start(a, one);
-        const bool hw_t = order == POSREF_MROPE_HW_T && a->n_axes == 3;
-        spec.mrope_section.n = a->n_axes;
-        for (int axis = 0; axis < a->n_axes; axis++)
-            spec.mrope_section.item[axis] = a->width[hw_t ? (axis + 1) % 3 : axis];
-        spec.mrope_order = order;
-        spec.given[POSREF_FIELD_MROPE_SECTION] = spec.given[POSREF_FIELD_MROPE_ORDER] = true;
-        try_places(a, &spec, one);
-    }
+    const struct posref_spec *asked = &a->id->asked;
+    for (int measured = !asked->given[POSREF_FIELD_MROPE_SECTION]; measured < 2; measured++)
+        for (int order = 0; posref_field_def(POSREF_FIELD_MROPE_ORDER)->choices[order]; order++) {
+            struct posref_spec spec = start(a, one);
+            const bool hw_t = order == POSREF_MROPE_HW_T && a->n_axes == 3;
+            spec.mrope_section = asked->mrope_section;
+            spec.mrope_section.n = a->n_axes;
+            for (int axis = 0; axis < a->n_axes && measured; axis++)
+                spec.mrope_section.item[axis] = a->width[hw_t ? (axis + 1) % 3 : axis];
+            spec.mrope_order = order;
+            spec.given[POSREF_FIELD_MROPE_SECTION] = spec.given[POSREF_FIELD_MROPE_ORDER] = true;
+            try_places(a, &spec, one);
+        }
 }
 
 static void try_dims(struct axes *a, const struct posref_identity *one, int ladder)

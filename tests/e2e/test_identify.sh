@@ -69,6 +69,96 @@ finds 128 '.scaling == "llama3" and .high_freq_factor / .low_freq_factor == 2.5 
 says '.undecided[0].keys == ["original_max_position_embeddings", "low_freq_factor",
     "high_freq_factor"]'
 
+# Rope over several axes, one at a time: as told, and otherwise.
+axes=$BUILD/mutants/faulty_axes.so
+while read -r words; do
+    # shellcheck disable=SC2086
+    succeeds identify "$axes" $words --format json
+    says '.spec == .asked and .differing == [] and .confidence.decided'
+    says '[.evidence.arithmetic[].valid_to] | length == 4 and all(. == 131071)'
+done <<'END'
+dim=64 axes_dims=16,24,24
+dim=64 axes_dims=16,24,24 pairing=half
+dim=64 axes_dims=16,24,24 pairing=half axes_span=head base=256 direction=inverse
+dim=96 axes_dims=32,32,32 axes_order=frequency axes_ladder=shared
+dim=64 axes_dims=32,32 axes_ladder=split pairing=half axes_span=head
+dim=64 axes_dims=32,32 pairing=half axes_span=head base=100 angle_unit=turn
+dim=128 axes_dims=44,42,42 axes_ntk=2,1,1 pairing=half axes_span=head
+dim=32 rotary_dim=20 partial=trailing axes_dims=8,12
+dim=128 mrope_section=16,24,24 base=1000000
+dim=128 rotary_dim=64 mrope_section=8,12,12 pairing=interleaved
+dim=128 mrope_section=24,20,20 mrope_interleaved=true base=5000000
+dim=128 mrope_section=22,22,20 mrope_order=hw_t pairing=interleaved base=500000
+dim=128 mrope_section=24,20,20 mrope_order=greedy
+END
+
+# computes EXPECTED TOLD -- CONFIG...: told one thing, the plugin does another.
+computes() {
+    local expected=$1 told=$2 word config=()
+    shift 2
+    for word in "$@"; do config+=(--config "$word"); done
+    # shellcheck disable=SC2086
+    succeeds identify "$plugin" $told "${config[@]}" --format json
+    says ".confidence.decided and (.spec | $expected)"
+}
+plugin=$axes
+computes '.mrope_section == [24, 20, 20] and .mrope_order == "chunked" and .base == 500000' \
+    'dim=128 mrope_section=16,24,24' mrope_section=24,20,20 base=500000
+says '[.undecided[].family] | any(test("axes_dims=48,40,40 axes_ladder=shared axes_span=head"))'
+computes '.mrope_order == "interleaved" and .mrope_section == [16, 24, 24]' \
+    'dim=128 mrope_section=16,24,24' mrope_order=interleaved
+computes '.axes_dims == [24, 16, 24] and .pairing == "half" and .axes_span == "head"' \
+    'dim=64 axes_dims=16,24,24' axes_dims=24,16,24 pairing=half axes_span=head
+computes '.axes_ladder == "shared" and .base == 500 and .axes_dims == [16, 24, 24]' \
+    'dim=64 axes_dims=16,24,24' axes_ladder=shared base=500
+run identify "$axes" dim=64 axes_dims=16,24,24 --config fault=axes_exchanged --format json
+same "$status" 1 'axes exchanged'
+says '.evidence.findings == ["axes of the pairs, by channel: 8 x axis 0, 12 x axis 2, 12 x axis 1"]'
+
+# Trailing channels, outputs that are not put back, and longrope's list in use.
+plugin=$faulty
+computes '.partial == "trailing" and .rotary_dim == 32' 'dim=64 rotary_dim=32' partial=trailing
+computes '.pairing == "interleaved_to_half"' 'dim=64 pairing=interleaved' fault=evens_first
+longrope='scheme=rope dim=8 scaling=longrope factor=32 original_max_position_embeddings=4096
+    short_factor=1,1.1,1.2,1.3 long_factor=1,4,8,16'
+computes '.short_factor == [1, 1.1, 1.2, 1.3] and .seq_len == 4096' "$longrope"
+computes '.short_factor == [1.5, 1.1, 1.25, 2]' "$longrope" short_factor=1.5,1.1,1.25,2
+computes '.long_factor == [1, 1.1, 1.2, 1.3]' "$longrope seq_len=8192" fault=longrope_short_always
+says '.differing == ["long_factor"]'
+
+# T5: how many buckets, for one side or both, and how far they reach.
+plugin=$BUILD/mutants/faulty_bias.so
+computes '.num_buckets == 32 and .max_distance == 128 and .bidirectional' scheme=t5_bias
+says '.spec == .asked and .undecided == []'
+computes '.num_buckets == 64 and .max_distance == 256 and (.bidirectional | not)' \
+    'scheme=t5_bias num_buckets=64 max_distance=256 bidirectional=false'
+computes '.max_distance == 100' scheme=t5_bias max_distance=100
+computes '.bidirectional == false and .num_buckets == 32' scheme=t5_bias fault=bidirectional
+computes '.num_buckets == 16' scheme=t5_bias num_buckets=16
+says '.undecided[0].family == "any from 126 to 128 has these buckets"'
+run identify "$plugin" scheme=t5_bias --config fault=relative_sign --format json
+same "$status" 1 'the sign of distances'
+says '.evidence.findings[0] | test("the sign of the distance is the other one")'
+
+# Every other plugin of the repository that computes: programs, and the example without pairing.
+computes_as_told() {
+    succeeds identify "$@" --format json
+    says '.spec == .asked and .differing == [] and .confidence.decided'
+}
+plugins=$(dirname "$0")/../../harness/plugins
+computes_as_told "exec:python3 $plugins/example.py" dim=16
+command -v node >/dev/null && computes_as_told "exec:node $plugins/example.mjs" dim=16
+computes_as_told "$BUILD/mutants/faulty_sinusoidal.so" scheme=sinusoidal dim=32
+computes_as_told "$BUILD/mutants/faulty_alibi.so" scheme=alibi num_heads=12
+run identify "$example" dim=64 pairing=interleaved --config pairing=swapped --format json
+says '.spec.pairing == "half" and .differing == ["pairing"]'
+
+# Under a second, with the plugin's own time.
+before=$(date +%s%N)
+succeeds identify "$axes" dim=128 mrope_section=24,20,20 mrope_interleaved=true base=5000000
+took=$((($(date +%s%N) - before) / 1000000))
+[ "$took" -lt 10000 ] && ok || bad "identify took $took ms" # a loaded machine may need ten times as long
+
 # A plugin that only has tables: the pairing is not guessed.
 run identify "$BUILD/mutants/only_tables.so" dim=64 base=500000 --format json
 same "$status" 0 'only tables'
@@ -101,6 +191,7 @@ refuses '--format' identify "$example" --format xml
 refuses '--frob' identify "$example" --frob 1
 refuses '--config' identify "$example" --config nothing
 refuses 'declined every question' identify "$BUILD/mutants/aborts.so" scheme=sinusoidal
+refuses 'is not identified yet' identify "$example" scheme=learned dim=8
 succeeds identify --help
 
 # What docs/porting.md shows is what its commands print.
