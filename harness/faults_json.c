@@ -10,9 +10,9 @@ static const char *const kinds[][2] = {
     {"A", "layout"}, {"C", "partial rotation"}, {"D", "frequencies"}, {"E", "positions"},
     {"F", "axes"}, {"G", "precision"}, {"H", "linear and llama3 scaling"}, {"I", "ntk scaling"},
     {"J", "yarn frequencies"}, {"K", "magnitudes"}, {"L", "longrope"},
-    {"M", "sections of M-RoPE"}, {"N", "grids and axes"}, {"O", "ALiBi"}, {"P", "buckets"}, {"Q", "relative terms"},
-    {"R", "sinusoidal and learned tables"}, {"S", "kernels"}, {"T", "conventions"},
-    {"U", "scores and attention"}};
+    {"M", "sections of M-RoPE"}, {"N", "grids and axes"}, {"O", "ALiBi"}, {"P", "buckets"},
+    {"Q", "relative terms"}, {"R", "sinusoidal and learned tables"}, {"S", "kernels"},
+    {"T", "conventions"}, {"U", "scores and attention"}};
 
 static void add_text(struct posref_buffer *out, const char *key, const char *text)
 {

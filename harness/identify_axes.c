@@ -39,8 +39,9 @@ static enum posref_status ask(const double **y, struct axes *a, struct posref_te
                               bool first, struct posref_error *err)
 {
     struct posref_tensors got;
-    enum posref_status status = first ? posref_probe_dtype(&got, a->probe, POSREF_OP_ROTATE, in, err)
-                                      : posref_probe_ask(&got, a->probe, POSREF_OP_ROTATE, in, err);
+    const enum posref_op op = POSREF_OP_ROTATE;
+    enum posref_status status = first ? posref_probe_dtype(&got, a->probe, op, in, err)
+                                      : posref_probe_ask(&got, a->probe, op, in, err);
     if (status == POSREF_OK && a->probe->verdict == POSREF_VERDICT_PASS)
         *y = got.item[0].data;
     return status;

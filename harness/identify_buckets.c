@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* T5's buckets: how many, for one side or for both, and how far they reach, from the bucket of every
- * distance. Where only biases are to be had, a table of its own numbers shows the buckets. */
+/* T5's buckets: how many, for one side or for both, and how far they reach, from the bucket of
+ * every distance. Where only biases are to be had, a table of its own numbers shows the buckets. */
 #include "identify.h"
 
 #include <math.h>
