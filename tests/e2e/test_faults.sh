@@ -13,7 +13,7 @@ judged() {
     shift 2
     for word in "$@"; do config+=(--config "$word"); done
     run test "$BUILD/mutants/faulty_$plugin.so" "scheme=$scheme" --suite core --dtype f32 \
-        "${config[@]}" --report json
+        "${config[@]}" --fresh none --properties no --report json
 }
 
 # Without a fault they conform: what is named below is not theirs.
