@@ -36,8 +36,8 @@ row() {
     judge "$base.core" "$scheme" "$dtypes" core "${config[@]}"
     jq -r --slurpfile smoke "$base.smoke" --arg scheme "$scheme" --arg name "$name" --arg value \
         "$value" '
-        def caught: (.counts | to_entries | map(select(.key != "pass" and .key != "unsupported")
-            | .value) | add // 0) as $n | "\($n) of \($n + .counts.pass)";
+        def caught: (.counts // {"pass": 0} | to_entries | map(select(.key != "pass" and
+            .key != "unsupported") | .value) | add // 0) as $n | "\($n) of \($n + (.counts.pass // 0))";
         def near($want): $want == "" or ((.parameters // {}) | length == 0 or
             any(.[]; (. - ($want | tonumber)) | fabs <= 0.01 * ($want | tonumber | fabs)));
         ([.explanations | to_entries[] | select(.value.fault == $name and (.value | near($value)))
