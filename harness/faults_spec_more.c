@@ -8,7 +8,7 @@
 static double number_of(const struct posref_spec *spec, const struct posref_field_def *def)
 {
     const char *at = (const char *)spec + def->offset;
-    double real = NAN;
+    double real = (double)NAN;
     int whole;
     bool flag;
     switch (def->type) {

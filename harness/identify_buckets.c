@@ -74,7 +74,7 @@ static double excess(bool *same, const struct posref_spec *spec, const struct se
             posref_spec_complete(&complete, NULL) == POSREF_OK &&
             posref_eval(&out, &complete, POSREF_OP_INDEX, &in, arena, NULL) == POSREF_OK;
     if (!*same)
-        return NAN;
+        return (double)NAN;
     const int64_t *bucket = out.item[0].data;
     for (int k = 0; k < seen->n; k++) {
         sum += (double)bucket[k] - seen->bucket[k];

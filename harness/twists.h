@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults that are other inputs than those handed in, or outputs put elsewhere: axes of positions
- * exchanged, a mask read the other way round, a bias transposed. They come before (inputs) and after
- * (outputs) everything a bend does. Private to harness/. */
+ * exchanged, a mask read the other way round, a bias transposed. They come before (inputs) and
+ * after (outputs) everything a bend does. Private to harness/. */
 #ifndef POSREF_TWISTS_H
 #define POSREF_TWISTS_H
 

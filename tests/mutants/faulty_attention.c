@@ -97,7 +97,8 @@ static int sees(const struct scores *s, int64_t i, int64_t j)
     if (causal == has(s, "causal"))
         return open;
     if (corner == 2)
-        return open && posref_plugin_position(s->at_k, 0, j) <= posref_plugin_position(s->at_q, 0, i);
+        return open &&
+               posref_plugin_position(s->at_k, 0, j) <= posref_plugin_position(s->at_q, 0, i);
     return open && j <= i + (corner == 0 ? s->n_k - s->n_q : 0);
 }
 
@@ -186,7 +187,8 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     struct scores s = {.c = c, .q = posref_plugin_find(c->call, "q"),
                        .k = posref_plugin_find(c->call, "k"), .v = posref_plugin_find(c->call, "v"),
                        .mask = posref_plugin_find(c->call, "mask"),
-                       .at_q = faulty_side(c, "q_positions"), .at_k = faulty_side(c, "k_positions")};
+                       .at_q = faulty_side(c, "q_positions"),
+                       .at_k = faulty_side(c, "k_positions")};
     const struct posref_plugin_tensor *out = posref_plugin_find(c->call,
                                                                 attention ? "attention" : "scores");
     snprintf(why, why_size, "only scores and attention of a few schemes");

@@ -29,7 +29,8 @@ static int numbers(double *out, const char *text)
 
 /* ---- which axis has pair i ---- */
 
-static int choice(const struct axes *a, const char *key, const char *fault, const char *const *names)
+static int choice(const struct axes *a, const char *key, const char *fault,
+                  const char *const *names)
 {
     double value;
     if (faulty_has(a->c, fault, 0, &value))
@@ -68,7 +69,8 @@ static void greedy(struct axes *a)
 
 static void deal_sections(struct axes *a)
 {
-    static const char *const orders[] = {"chunked", "interleaved", "imrope", "hw_t", "greedy", NULL};
+    static const char *const orders[] = {"chunked", "interleaved", "imrope", "hw_t", "greedy",
+                                         NULL};
     const int *s = a->width;
     /* The other families' rules are about three sections, hw_t's about two equal ones. */
     int order = choice(a, "mrope_order", a->n == 3 ? "mrope_order" : "", orders);

@@ -37,7 +37,8 @@ row() {
     jq -r --slurpfile smoke "$base.smoke" --arg scheme "$scheme" --arg name "$name" --arg value \
         "$value" '
         def caught: (.counts // {"pass": 0} | to_entries | map(select(.key != "pass" and
-            .key != "unsupported") | .value) | add // 0) as $n | "\($n) of \($n + (.counts.pass // 0))";
+            .key != "unsupported") | .value) | add // 0) as $n
+            | "\($n) of \($n + (.counts.pass // 0))";
         def near($want): $want == "" or ((.parameters // {}) | length == 0 or
             any(.[]; (. - ($want | tonumber)) | fabs <= 0.01 * ($want | tonumber | fabs)));
         ([.explanations | to_entries[] | select(.value.fault == $name and (.value | near($value)))
@@ -48,8 +49,8 @@ row() {
     rm -f "$base".*
 }
 
-# pair LINE: two faults of one scheme. Prints "SCHEME|A+B|CORE|FIRST|RANK". The rank is "alone" where
-# every failure is what a single fault gives: such a pair is none (the other fault is hidden, or no
+# pair LINE: two faults of one scheme. Prints "SCHEME|A+B|CORE|FIRST|RANK". The rank is "alone"
+# where every failure is what a single fault gives: such a pair is none (the other fault is hidden, or no
 # vector shows both). A pair that is said not to be told from a claim has the rank of that.
 pair() {
     local scheme a b va vb config
@@ -120,8 +121,8 @@ the registry (tests/mutants/faulty\_\*.c), and judged by \`posref test\`. Made b
 Of $n faults core catches $((n - missed)). The true cause is named first for $first
 ($((100 * first / n)) %) and among the first three for $third. Of $pairs random pairs of faults, the
 true pair is among the first five explanations for $fifth
-($((100 * fifth / (pairs ? pairs : 1))) %). Another $alone were drawn whose output is that of a single
-fault in every failing vector: rank "alone", not counted.
+($((100 * fifth / (pairs ? pairs : 1))) %). Another $alone were drawn whose output is that of a
+single fault in every failing vector: rank "alone", not counted.
 
 Not here: position\_cut (no vector of plain rope or sinusoidal has a fraction), and truncation in
 sinusoidal tables (each table is too small for the means of the default 16-bit gate).

@@ -84,7 +84,8 @@ for more in '' 'rotary_dim=64 pairing=interleaved'; do
     holds $? "identify: $more"
 done
 for more in 'mrope_section=16,24,24 base=1000000' 'axes_dims=64,64 pairing=half axes_span=head' \
-    'mrope_section=24,20,20 mrope_interleaved=true base=5000000' 'rotary_dim=64 direction=inverse'; do
+    'mrope_section=24,20,20 mrope_interleaved=true base=5000000' \
+    'rotary_dim=64 direction=inverse'; do
     # shellcheck disable=SC2086
     "$POSREF" identify "$plugin" dim=128 $more --format json |
         jq -e '.differing == [] and .confidence.decided' >/dev/null
