@@ -15,7 +15,6 @@ struct explain_failure {
     int class;
     bool bent;           /* it has a bent form: trying a claim costs little */
     double right;        /* its distance from the right answer, in limits */
-    bool has_bent_form;
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
     bool copies_stand;   /* channels behind rotary_dim came back as they were */
     bool right_loosely;  /* within the limits of tables in the dtype */

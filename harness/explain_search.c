@@ -213,7 +213,7 @@ static int64_t work_of(const struct explain_failure *f)
     int64_t n = 0;
     for (int i = 0; i < f->actual.n; i++)
         n += posref_tensor_count(&f->actual.item[i]);
-    if (f->has_bent_form)
+    if (f->bent)
         return n;
     if (!q || !k)
         return 64 * n;
@@ -224,8 +224,8 @@ static int64_t work_of(const struct explain_failure *f)
 /* Takes one try of a failure from what is left of the search's time; false: nothing is. */
 static bool afford(struct posref_explainer *e, const struct explain_failure *f)
 {
-    int64_t *left = f->has_bent_form ? &e->n_tries_left : &e->exact_work_left;
-    *left -= f->has_bent_form ? 1 + work_of(f) / 64 : work_of(f);
+    int64_t *left = f->bent ? &e->n_tries_left : &e->exact_work_left;
+    *left -= f->bent ? 1 + work_of(f) / 64 : work_of(f);
     return *left > 0;
 }
 
@@ -296,7 +296,7 @@ static void search_singles(struct search *s, const struct explain_class *sibling
         return;
     examine_found(s);
     /* Where the reference itself is asked, the dtype makes no difference to what fits. */
-    if (sibling && c->n > 0 && !failure_at(s, 0)->has_bent_form)
+    if (sibling && c->n > 0 && !failure_at(s, 0)->bent)
         return;
     list_singles(s);
     for (int k = 0; k < s->n_singles; k++)

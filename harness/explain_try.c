@@ -25,8 +25,8 @@ static bool overflows(double want, double got, enum posref_dtype dtype)
            posref_widen(posref_narrow(want, dtype), dtype) == got;
 }
 
-/* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm are added to
- * each limit. Infinite where they cannot be compared. */
+/* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm
+ * are added to each limit. Infinite where they cannot be compared. */
 static void measure(struct distance *out, const struct posref_bent *bent,
                     const struct explain_failure *f, const struct posref_tensors *actual,
                     double extra, double stop)
@@ -162,14 +162,14 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     const struct posref_bend right = {.spec = *f->spec};
     struct posref_bent bent;
     struct distance d;
-    f->copies_stand = false;
+    f->copies_stand = f->bent = false;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
     f->right_loosely = false;
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
         return;
-    f->has_bent_form = true;
+    f->bent = true;
     const double u = posref_unit(f->dtype);
     measure(&d, &bent, f, &f->actual, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry of faults: named ways to be wrong, each as another spec, as steps of a bend
- * (reference/bend.h), as other inputs or outputs (twists.h), or as several of these. One registry serves the explanations of failures, GET /v1/faults and
- * docs/faults.md. A scheme's faults are rows of its own file faults_NAME.c. Private to harness/. */
+ * (reference/bend.h), as other inputs or outputs (twists.h), or as several of these. One registry
+ * serves the explanations of failures, GET /v1/faults and docs/faults.md. A scheme's faults are rows
+ * of its own file faults_NAME.c. Private to harness/. */
 #ifndef POSREF_FAULTS_H
 #define POSREF_FAULTS_H
 
@@ -55,8 +56,8 @@ struct posref_claim {
 bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
                        const struct posref_spec *right, enum posref_op op);
 
-/* The inputs that the claim's faults amount to, and outputs with their changes taken back; a bit for
- * each fault that changed something. `bent` is what posref_claim_bend made. */
+/* The inputs that the claim's faults amount to, and outputs with their changes taken back; a bit
+ * for each fault that changed something. `bent` is what posref_claim_bend made. */
 unsigned posref_claim_twist(struct posref_tensors *in, const struct posref_claim *claim,
                             const struct posref_bend *bent, enum posref_op op,
                             const struct posref_arena *arena);

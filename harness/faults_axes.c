@@ -41,7 +41,8 @@ const struct posref_fault posref_faults_axes[] = {
     {.name = "axes_ladder", .kind = "N", .change = posref_change_axes_ladder, .n_values = 4,
      .value = {POSREF_AXES_LADDER_SHARED, POSREF_AXES_LADDER_INDEPENDENT,
                POSREF_AXES_LADDER_SPLIT, POSREF_AXES_LADDER_LOG_LINSPACE},
-     .formula = "frequencies of the axes by another rule: each a ladder of its own, or one over all",
+     .formula = "frequencies of the axes by another rule: each a ladder of its own, or one over "
+                "all",
      .advice = "divide the exponent by the width that the spec says: the axis's or the head's",
      .seen = "vllm-project/vllm-omni#1784"},
     {.name = "axes_span", .kind = "N", .field = POSREF_FIELD_AXES_SPAN, .n_values = 2,

@@ -225,7 +225,8 @@ static enum posref_status read_curve(struct measured *m, const double *angle,
         const struct posref_pair *pair = &m->pairs.pair[m->order[i]];
         m->inv_freq[i] = fabs(angle[i] - pair->offset);
         m->tol[i] = 2 * u;
-        int broken = posref_curve_follow(&m->inv_freq[i], &m->tol[i], angle + i, n, pair->offset, u);
+        int broken = posref_curve_follow(&m->inv_freq[i], &m->tol[i], angle + i, n, pair->offset,
+                                         u);
         if (broken && (!m->broken_at || broken < m->broken_at))
             m->broken_at = broken;
         m->crooked = fmax(m->crooked, pair->crooked);
