@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry of faults: named ways to be wrong, each as another spec, as steps of a bend
  * (reference/bend.h), as other inputs or outputs (twists.h), or as several of these. One registry
- * serves the explanations of failures, GET /v1/faults and docs/faults.md. A scheme's faults are rows
- * of its own file faults_NAME.c. Private to harness/. */
+ * serves the explanations of failures, GET /v1/faults and docs/faults.md. A scheme's faults are
+ * rows of its own file faults_NAME.c. Private to harness/. */
 #ifndef POSREF_FAULTS_H
 #define POSREF_FAULTS_H
 

@@ -50,8 +50,9 @@ row() {
 }
 
 # pair LINE: two faults of one scheme. Prints "SCHEME|A+B|CORE|FIRST|RANK". The rank is "alone"
-# where every failure is what a single fault gives: such a pair is none (the other fault is hidden, or no
-# vector shows both). A pair that is said not to be told from a claim has the rank of that.
+# where every failure is what a single fault gives: such a pair is none (the other fault is
+# hidden, or no vector shows both). A pair that is said not to be told from a claim has the rank
+# of that.
 pair() {
     local scheme a b va vb config
     read -r scheme a va b vb <<<"$1"
