@@ -13,7 +13,7 @@ while IFS=$'\t' read -r name known spec; do
     scheme=rope*scaling=longrope* | scheme=rope*scaling=dynamic*) # the positions give the length
         what=(op=frequencies positions=0..2) ;;
     scheme=rope*) what=(op=frequencies) ;; # positions may have several axes
-    scheme=swin* | scheme=beit*) what=(positions=grid:2:2) ;;
+    scheme=swin* | scheme=beit* | *axes_dims=*,*) what=(positions=grid:2:2) ;;
     scheme=learned*) # needs the table, of which three rows are read
         dim=$(sed -E 's/.* dim=([0-9]+).*/\1/; t; s/.*//' <<<"$spec")
         refuses 'weights: is required' eval "model=$name" positions=0..2

@@ -17,7 +17,7 @@ jq -r '.models[] | .name as $name | (.layers | length) as $n | .layers[] |
     (if $n > 1 then "\($name)/\(.applies_to)" else $name end) + "\t" +
     (if $doubts > 0 then "doubtful" else "verified" end) + "\t" +
     (.spec | if .scheme == "learned" then "&dim=2&positions=0&weights=1,2,3,4,5,6,7,8"
-     elif .window_size then "&positions=grid:2:2"
+     elif .window_size or (.scheme == "sinusoidal" and .axes_dims) then "&positions=grid:2:2"
      elif .scheme != "rope" then "&positions=0..2"
      elif .scaling == "longrope" or (.scaling | startswith("dynamic")) then
         "&op=frequencies&positions=0..2"

@@ -39,7 +39,7 @@ static void check_spelt_out(const struct posref_model *model,
 static void give_inputs(struct posref_tensors *in, const struct posref_spec *spec)
 {
     static double position[] = {0, 1, 2, 0, 1, 1};
-    bool grid = posref_field_applies(spec, POSREF_FIELD_WINDOW_SIZE);
+    bool grid = posref_field_applies(spec, POSREF_FIELD_WINDOW_SIZE) || spec->axes_dims.n == 2;
     if (spec->scheme != POSREF_SCHEME_ROPE || posref_field_applies(spec, POSREF_FIELD_SEQ_LEN))
         in->item[in->n++] = (struct posref_tensor){
             "positions", POSREF_F64, grid ? 2 : 1, {grid ? 2 : 3, 3}, position};
