@@ -167,7 +167,7 @@ static enum posref_status eval(struct posref_job *job)
     const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
     const bool wants_backward = posref_job_wants(job, POSREF_OP_ROTATE_BACKWARD, has_dy);
     const struct posref_plan *plan = NULL;
-    struct posref_positions positions;
+    struct posref_positions positions = {.n = 0};
     enum posref_status status = posref_rope_plan(&plan, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
         status = frequencies(job, plan);
