@@ -2,6 +2,7 @@
 /* The command posref export: prompts without answers, a safetensors file for each vector and dtype,
  * for devices that cannot load a plugin. */
 #include "answers.h"
+#include "call_spec.h"
 #include "command_words.h"
 #include "commands.h"
 #include "test_run.h"
@@ -54,25 +55,21 @@ static bool export_one(void *ctx, const struct posref_vector *vector)
 {
     struct exporting *e = ctx;
     const struct posref_arena arena = posref_heap_arena(e->heap);
-    struct posref_buffer spec;
     posref_heap_reset(e->heap);
-    posref_buffer_init(&spec, 1 << 16);
-    posref_spec_text(&spec, &vector->spec);
-    posref_buffer_add(&spec, "", 1);
-    if (spec.failed)
+    const char *spec = posref_call_spec(&vector->spec, &arena);
+    if (!spec)
         e->status = posref_fail(e->err, POSREF_NO_MEMORY, vector->id, "no memory");
     for (int d = 0; d < POSREF_N_FLOATS && e->status == POSREF_OK; d++) {
         struct posref_trial trial;
         if (!e->dtype[d])
             continue;
-        e->status = posref_trial_make(&trial, vector, spec.data, (enum posref_dtype)d, &arena,
+        e->status = posref_trial_make(&trial, vector, spec, (enum posref_dtype)d, &arena,
                                       e->err);
         if (e->status == POSREF_OK)
             e->status = posref_answers_prompt(e->dir, vector->id, (enum posref_dtype)d, &trial,
                                               e->err);
         e->n_files += e->status == POSREF_OK;
     }
-    posref_buffer_clear(&spec);
     e->n_vectors++;
     return e->status == POSREF_OK;
 }

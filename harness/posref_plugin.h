@@ -9,7 +9,9 @@
  *
  * Growth: structures only ever grow at their end. Each carries its size as the side that made it
  * knows it; look at a later field only when struct_size covers it. New ops, new tensors and new
- * spec keys do not change the ABI: decline (POSREF_PLUGIN_UNSUPPORTED) what you do not know.
+ * spec keys do not change the ABI: decline (POSREF_PLUGIN_UNSUPPORTED) what you do not know. Keys
+ * that change what rope or yarn mean are named in scaling too ("none+xpos_scale_base",
+ * "yarn+mscale_rule"), so that who knows scaling=none alone declines them without knowing the key.
  *
  * A call names an op and tensors. Outputs are what the op is asked to compute:
  *

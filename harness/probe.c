@@ -2,6 +2,7 @@
 /* One question to a plugin, outside of any suite. */
 #include "probe.h"
 
+#include "call_spec.h"
 #include "trial.h"
 
 #include <string.h>
@@ -44,19 +45,6 @@ enum posref_status posref_tensor_widen(struct posref_tensor *out, const struct p
     return POSREF_OK;
 }
 
-static char *spec_text(const struct posref_probe *probe)
-{
-    struct posref_buffer text;
-    posref_buffer_init(&text, 1 << 20);
-    posref_spec_text(&text, probe->spec);
-    posref_buffer_add(&text, "", 1);
-    char *copy = text.failed ? NULL : probe->arena->alloc(probe->arena->ctx, text.length);
-    if (copy)
-        memcpy(copy, text.data, text.length);
-    posref_buffer_clear(&text);
-    return copy;
-}
-
 enum posref_status posref_probe_ask(struct posref_tensors *out, struct posref_probe *probe,
                                     enum posref_op op, const struct posref_tensors *in,
                                     struct posref_error *err)
@@ -64,7 +52,7 @@ enum posref_status posref_probe_ask(struct posref_tensors *out, struct posref_pr
     struct posref_vector vector = {.id = "probe", .op = op, .spec = *probe->spec, .inputs = *in,
                                    .suite_min = "", .flags = "", .source = ""};
     struct posref_trial trial;
-    const char *text = spec_text(probe);
+    const char *text = posref_call_spec(probe->spec, probe->arena);
     if (!text)
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
     enum posref_status status = posref_eval(&vector.outputs, probe->spec, op, in, probe->arena,

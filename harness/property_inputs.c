@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs of a property's calls: positions as told, the rest drawn; single rows of them; the calls
  * themselves. */
+#include "call_spec.h"
 #include "property_impl.h"
 #include "trial.h"
 
@@ -159,26 +160,13 @@ double *posref_property_data(const struct posref_tensors *in, const char *name)
     return posref_tensors_find(in, name)->data;
 }
 
-static char *text_of_spec(const struct posref_property *p, const struct posref_spec *spec)
-{
-    struct posref_buffer text;
-    posref_buffer_init(&text, 1 << 16);
-    posref_spec_text(&text, spec);
-    posref_buffer_add(&text, "", 1);
-    char *copy = text.failed ? NULL : p->arena->alloc(p->arena->ctx, text.length);
-    if (copy)
-        memcpy(copy, text.data, text.length);
-    posref_buffer_clear(&text);
-    return copy;
-}
-
 enum posref_status posref_property_ask(struct posref_property *p, const struct posref_spec *spec,
                                        const struct posref_tensors *in)
 {
     const enum posref_op op = p->of->subject->op;
     const enum posref_dtype dtype = p->settings->dtype;
     struct posref_property_call *call = p->arena->alloc(p->arena->ctx, sizeof *call);
-    char *text = text_of_spec(p, spec);
+    const char *text = posref_call_spec(spec, p->arena);
     if (!call || !text || p->n_calls == POSREF_PROPERTY_CALLS)
         return posref_fail(p->err, POSREF_NO_MEMORY, "", "no memory");
     call->vector = (struct posref_vector){.id = p->of->id, .suite_min = "", .op = op, .spec = *spec,

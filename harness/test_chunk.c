@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chunk of a run: vectors to trials, trials to the worker, what comes back to the judge. */
 #include "answers.h"
+#include "call_spec.h"
 #include "draw.h"
 #include "test_run_impl.h"
 #include "trial.h"
@@ -38,14 +39,7 @@ static enum posref_status add_trials(struct posref_run *run, const struct posref
                                      struct posref_error *err)
 {
     const struct posref_arena arena = posref_heap_arena(run->heap);
-    struct posref_buffer text;
-    posref_buffer_init(&text, 65536);
-    posref_spec_text(&text, &vector->spec);
-    posref_buffer_add(&text, "", 1);
-    char *spec = text.failed ? NULL : arena.alloc(arena.ctx, text.length);
-    if (spec)
-        memcpy(spec, text.data, text.length);
-    posref_buffer_clear(&text);
+    const char *spec = posref_call_spec(&vector->spec, &arena);
     enum posref_status status = spec ? POSREF_OK : no_memory(err);
     for (int d = 0; d < POSREF_N_FLOATS && status == POSREF_OK; d++) {
         if (!run->options->dtype[d])

@@ -363,6 +363,13 @@ static bool plain_sinusoidal(const struct posref_plugin_call *call)
 /* The key whose value is not known here, or NULL. A key that the spec does not have is none. */
 static const char *unknown_value(const char *spec)
 {
+    /* several position axes, tables in other layouts, other readings of yarn, xPos */
+    static const char *const others[] = {"axes_dims", "mrope_section", "table_layout",
+                                         "range_rule", "mscale_rule", "attention_factor_rule",
+                                         "xpos_scale_base"};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (posref_plugin_value(spec, others[k], NULL))
+            return others[k];
     static const char *const known[][6] = {
         {"pairing", "half", "interleaved"},
         {"partial", "leading"},
@@ -377,13 +384,6 @@ static const char *unknown_value(const char *spec)
         if (!found)
             return known[k][0];
     }
-    /* several position axes, tables in other layouts, other readings of yarn, xPos */
-    static const char *const others[] = {"axes_dims", "mrope_section", "table_layout",
-                                         "range_rule", "mscale_rule", "attention_factor_rule",
-                                         "xpos_scale_base"};
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (posref_plugin_value(spec, others[k], NULL))
-            return others[k];
     return NULL;
 }
 

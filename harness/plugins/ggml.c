@@ -377,6 +377,14 @@ static int32_t read_axes(struct rope *rope, const struct ggml *g, const char *sp
     return dims ? read_dims(rope, spec, why, why_size) : read_sections(rope, spec, why, why_size);
 }
 
+/* Yarn, also in the readings that are named after it (yarn+mscale_rule), and no xPos. */
+static bool is_yarn(const char *spec)
+{
+    const char *scaling = posref_plugin_value(spec, "scaling", "");
+    return is(spec, "scaling", "yarn") || (strncmp(scaling, "yarn+", strlen("yarn+")) == 0 &&
+                                           !posref_plugin_value(spec, "xpos_scale_base", NULL));
+}
+
 static int32_t read_rope(struct rope *rope, const struct ggml *g, const char *spec, char *why,
                          size_t why_size)
 {
@@ -408,7 +416,7 @@ static int32_t read_rope(struct rope *rope, const struct ggml *g, const char *sp
         rope->has_factors = true;
         return POSREF_PLUGIN_OK;
     }
-    if (is(spec, "scaling", "yarn"))
+    if (is_yarn(spec))
         return read_yarn(rope, spec, why, why_size);
     return decline(why, why_size, "no such scaling in ggml");
 }

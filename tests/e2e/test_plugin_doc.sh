@@ -21,6 +21,14 @@ same $? 0 "$build: $(cat "$work/log")"
 same $? 0 "$judge: $(cat "$work/err")"
 says '.verdict == "pass" and .grade == "float32" and .counts.pass > 5 and .counts.unsupported > 0'
 
+# All of core: what it does not know it declines, parameters that are newer than it included.
+succeeds generate -o "$work/core.db"
+succeeds test "$work/libmykernel.so" scheme=rope op=rotate --db "$work/core.db" --report json
+says '.verdict == "pass" and .grade == "float32" and .counts.pass > 200 and
+    .counts.unsupported > 1000'
+run test "$work/libmykernel.so" op=rotate xpos_scale_base=512 --db "$work/core.db"
+same "$status" 2 'xPos is declined'
+
 sed -i 's/\* c - x\[i + r/* c + x[i + r/; s/= x\[i\] \* s/= -x[i] * s/' "$work/mykernel.c"
 (cd "$work" && eval "${build/#cc/${CC:-cc}}") && ok
 run test "$work/libmykernel.so" --suite smoke --db "$db" --report json

@@ -201,7 +201,8 @@ static void spoil(struct rope *r)
 static int frequencies(struct rope *r)
 {
     const struct faulty_call *c = r->c;
-    int none = faulty_is(c, "scaling", "none"), ntk = faulty_is(c, "scaling", "ntk");
+    int none = faulty_is(c, "scaling", "none") || faulty_is(c, "scaling", "none+xpos_scale_base");
+    int ntk = faulty_is(c, "scaling", "ntk");
     int linear = faulty_is(c, "scaling", "linear"), is_yarn = faulty_is(c, "scaling", "yarn");
     int is_llama3 = faulty_is(c, "scaling", "llama3");
     int lists = is_longrope(c);
