@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spec of a call: text of a vector's spec whose scaling names what older plugins cannot know. */
+/* The spec of a call: a spec's text whose scaling names what older plugins cannot know. */
 #include "call_spec.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "vectors/vectors.h"
 
 /* The completed spec as "key=value key=value", in the arena; NULL: no memory. A parameter that is
- * newer than plugins and turns what the other keys mean into something else is named in scaling
- * too (scaling=none+xpos_scale_base, scaling=yarn+mscale_rule), so that a plugin which does not know
+ * newer than plugins and turns what the other keys mean into something else is named in scaling too
+ * (scaling=none+xpos_scale_base, scaling=yarn+mscale_rule), so that a plugin which does not know
  * the parameter does not know the scaling either, and declines instead of failing. */
 const char *posref_call_spec(const struct posref_spec *spec, const struct posref_arena *arena);
 

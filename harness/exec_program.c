@@ -57,8 +57,6 @@ bool exec_program_start(struct exec_program *program, char *why, size_t why_size
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     program->pid = 0;
-    /* A program that has ended shows as EPIPE, not as a signal that kills the worker. */
-    signal(SIGPIPE, SIG_IGN);
     int failed = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 ? 0 : errno;
     if (!failed)
         failed = spawn(program, in[0], out[1]);

@@ -76,10 +76,23 @@ static void read_fault(struct posref_trial *trial, struct posref_wire *wire)
         snprintf(trial->why, sizeof trial->why, "after the call returned");
 }
 
+/* The last line that the plugin printed, as for a program that could not begin; "" for none. */
+static void last_printed(char *out, size_t size_bytes, const struct posref_process *p)
+{
+    size_t end = strlen(p->captured), begin;
+    while (end > 0 && (p->captured[end - 1] == '\n' || p->captured[end - 1] == '\r'))
+        end--;
+    for (begin = end; begin > 0 && p->captured[begin - 1] != '\n'; begin--)
+        continue;
+    snprintf(out, size_bytes, "%s%.*s", end > begin ? "; it printed: " : "", (int)(end - begin),
+             p->captured + begin);
+    posref_plugin_text_clean(out, 1);
+}
+
 static enum posref_status check_load(struct posref_runner *r, struct posref_error *err)
 {
     struct posref_wire *wire = r->process.wire;
-    char text[POSREF_WIRE_TEXT];
+    char text[POSREF_WIRE_TEXT], printed[160];
     snprintf(text, sizeof text, "%.*s", (int)sizeof wire->load_text - 1, wire->load_text);
     posref_plugin_text_clean(text, 1);
     const char *path = r->options.plugin_path;
@@ -103,7 +116,8 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
         return posref_fail(err, POSREF_BAD_INPUT, path,
                            "has plugin ABI %u; this posref speaks ABI 1", wire->plugin_abi);
     case POSREF_LOAD_OPEN_FAILED:
-        return posref_fail(err, POSREF_BAD_INPUT, path, "refused to open: %s", text);
+        last_printed(printed, sizeof printed, &r->process);
+        return posref_fail(err, POSREF_BAD_INPUT, path, "refused to open: %s%s", text, printed);
     default:
         return posref_fail(err, POSREF_INTERNAL, path, "the worker did not load it");
     }

@@ -90,10 +90,15 @@ static void open_plugin(struct posref_worker *w, const char *config)
     note_load(w, status == POSREF_PLUGIN_OK ? POSREF_LOAD_READY : POSREF_LOAD_OPEN_FAILED, why);
 }
 
+static bool is_command(const char *path)
+{
+    return strncmp(path, POSREF_EXEC_PREFIX, strlen(POSREF_EXEC_PREFIX)) == 0;
+}
+
 static void load_plugin(struct posref_worker *w, const char *path, const char *config)
 {
     char here[4096];
-    if (strncmp(path, POSREF_EXEC_PREFIX, strlen(POSREF_EXEC_PREFIX)) == 0) {
+    if (is_command(path)) {
         w->plugin = posref_exec_plugin(&w->state, path + strlen(POSREF_EXEC_PREFIX));
         if (w->plugin)
             open_plugin(w, config);
@@ -176,6 +181,8 @@ int posref_worker_main(int argc, char **argv)
     w.memory = memory;
     if (!posref_guard_init(w.slots) || !posref_guard_watch(w.wire, w.slots))
         return 3;
+    if (is_command(argv[1])) /* one that has ended shows as EPIPE, not as a signal */
+        signal(SIGPIPE, SIG_IGN);
     posref_left_begin(&w.before);
     load_plugin(&w, argv[1], argv[2]);
     w.varies = w.plugin && w.plugin->struct_size > offsetof(struct posref_plugin, flags) &&

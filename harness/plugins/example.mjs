@@ -78,10 +78,11 @@ function rotate(spec, { positions, x }) {
   return { y: { dtype: x.dtype, shape: x.shape, data: y } };
 }
 
-function does(op, spec, x) {
+function does(op, spec, { positions, x }) {
   return op === "rotate" && spec.scheme === "rope" && spec.scaling === "none" &&
     spec.partial === "leading" && spec.direction === "forward" &&
-    ["half", "interleaved"].includes(spec.pairing) && (x.dtype === "F64" || x.dtype === "F32");
+    ["half", "interleaved"].includes(spec.pairing) && positions.shape.length === 1 &&
+    (x.dtype === "F64" || x.dtype === "F32");
 }
 
 for (let frame; (frame = readFrame()) !== null;) {
@@ -91,8 +92,8 @@ for (let frame; (frame = readFrame()) !== null;) {
     continue;
   }
   const spec = Object.fromEntries(metadata.spec.split(" ").map((word) => word.split("=")));
-  if (does(metadata.op, spec, tensors.x ?? {}))
+  if (does(metadata.op, spec, tensors))
     writeFrame({ status: "ok" }, rotate(spec, tensors));
   else
-    writeFrame({ status: "unsupported", why: "rope without scaling in F64 and F32 only" });
+    writeFrame({ status: "unsupported", why: "rope of one axis without scaling in F64 and F32 only" });
 }

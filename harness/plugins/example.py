@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest Python plugin: rope without scaling, in double precision.
+"""The smallest Python plugin: rope of one axis without scaling, in double precision.
 
     posref test 'exec:python3 harness/plugins/example.py' scheme=rope scaling=none op=rotate
 """
@@ -15,6 +15,8 @@ def kernel(op, spec, inputs):
     plain = {"scheme": "rope", "scaling": "none", "partial": "leading", "direction": "forward"}
     if op != "rotate" or spec["pairing"] not in ("half", "interleaved") or \
             any(spec.get(key) != value for key, value in plain.items()):
+        return None
+    if len(inputs["positions"].shape) != 1:  # 2: several position axes
         return None
     dim, rotary = int(spec["dim"]), int(spec["rotary_dim"])
     positions, y = inputs["positions"].values(), inputs["x"].values()

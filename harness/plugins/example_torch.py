@@ -42,6 +42,8 @@ def kernel(op, spec, inputs):
              "pairing": "half"}
     if op != "rotate" or any(spec.get(key) != value for key, value in plain.items()):
         return None
+    if len(inputs["positions"].shape) != 1:  # 2: several position axes
+        return None
     x = to_torch(inputs["x"])
     y = rotate_half(x, to_torch(inputs["positions"]), float(spec["base"]), int(spec["rotary_dim"]))
     return {"y": to_posref(y, inputs["x"].dtype)}

@@ -4,7 +4,7 @@
     import posref
     def kernel(op, spec, inputs):           # spec: {"dim": "64", ..., "layout": "plain"};
                                             # inputs: {"x": Tensor, ...}
-        if op != "rotate" or spec["scheme"] != "rope":
+        if op != "rotate" or spec["scaling"] != "none" or spec["pairing"] != "half":
             return None                     # declined (or raise posref.Unsupported("why"))
         return {"y": my_rotation(inputs["x"].numpy(), inputs["positions"].numpy())}
     posref.serve(kernel, name="mine", version="1")     # layouts="bhsd bshd": taken too

@@ -25,7 +25,16 @@ same "$status $(jq -r '.verdict, .counts.pass, .run.plugin.name' j | xargs)" '0 
 judge "python3 $plugins/example.py" --config a=b
 same "$status" 2 'a setting that it does not take'
 if grep -q 'refused to open: takes no --config' err; then ok; else bad "$(cat err)"; fi
+# Without the filter of the lines above: what the examples do not know they decline.
+everything() {
+    run test "exec:$1" --suite smoke --report json:j --report text
+    same "$status $(jq -r '[.verdict, (.counts | .pass > 15, .unsupported > 50)] | map(tostring) |
+        join(" ")' j)" '0 pass true true' "$1 on all of smoke"
+    same "$(grep -c '^note ' out)" 0 "$1: notes"
+}
+everything "python3 $plugins/example.py"
 if command -v node >/dev/null; then
+    everything "node $plugins/example.mjs"
     judge "node $plugins/example.mjs" --dtype f64,f32,bf16
     same "$status $(jq -r '.verdict, .counts.pass, .counts.unsupported' j | xargs)" '0 pass 2 1' \
         'the example in JavaScript'
@@ -88,6 +97,11 @@ kernel 'time.sleep(60)'
 becomes timeout '' --timeout 0.5 --start-timeout 2
 kernel 'hold = [bytearray(1 << 24) for _ in range(64)]; time.sleep(20); return {"y": x}'
 becomes crash 'held more than 300 MiB' --memory 300
+echo 'import no_such_module' >none.py
+judge 'python3 none.py'
+same "$status" 2 'a program that ends before it is opened'
+if grep -q "with status 1 before it answered; it printed: ModuleNotFoundError: .*no_such_module" err
+then ok; else bad "$(cat err)"; fi
 kernel 'return None'
 judge 'python3 k.py' --dtype f32
 same "$status" 2 'everything declined'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin is told: a spec's text, with a scaling that older plugins do not take for theirs. */
+/* What a plugin is told: a spec's text, with a scaling that older plugins do not claim. */
 #include "harness/call_spec.h"
 #include "suite.h"
 
