@@ -10,5 +10,7 @@ $(WEIGHTS_GGML): $(BUILD)/tests/thirdparty/weights_ggml.o \
 test-thirdparty-weights: $(WEIGHTS_GGML) ## ggml's blocks decode alike, a port to NORMAL passes
 	@$(RUN_TESTS) thirdparty-weights $(BUILD)/results tests/thirdparty/test_weights.sh
 
+-include $(WEIGHTS_GGML).d $(WEIGHTS_GGML)_open.d
+
 test-thirdparty: test-thirdparty-weights
 .PHONY: test-thirdparty-weights test-thirdparty
