@@ -2,6 +2,7 @@
 /* The report of a run for people. */
 #include "profile.h"
 #include "report_arithmetic.h"
+#include "report_declined.h"
 #include "report_fields.h"
 
 #include <inttypes.h>
@@ -31,7 +32,7 @@ static void add_head(struct posref_buffer *out, const json_t *header)
                          *filter ? " for " : "", filter);
     posref_buffer_text(out, "gates    ");
     add_gates(out, json_object_get(header, "gates"));
-    if (json_object_get(header, "nonce"))
+    if (json_object_get(header, "nonce") && integer_of(header, "vectors") > 1) /* or no order */
         posref_buffer_printf(out, "\nnonce    %s", text_of(header, "nonce"));
     posref_buffer_text(out, "\n\n");
 }
@@ -85,7 +86,7 @@ static void add_groups(struct posref_buffer *out, const struct posref_tally *tal
 {
     bool used[POSREF_N_FLOATS] = {false}, any = false;
     for (int k = 0; k < tally->n_groups; k++) {
-        if (tally->group[k].property[0])
+        if (tally->group[k].property[0] || posref_group_is_declined(&tally->group[k]))
             continue;
         if (!any)
             add_dtypes(out, "passed, worst grade", used, tally);
@@ -93,6 +94,7 @@ static void add_groups(struct posref_buffer *out, const struct posref_tally *tal
         add_row(out, &tally->group[k], tally->group[k].scaling, used);
     }
     posref_buffer_text(out, any ? "\n" : "");
+    posref_report_declined(out, tally);
 }
 
 static bool has_state(const struct posref_group *group, enum posref_cell_state state)

@@ -95,5 +95,5 @@ for (let frame; (frame = readFrame()) !== null;) {
   if (does(metadata.op, spec, tensors))
     writeFrame({ status: "ok" }, rotate(spec, tensors));
   else
-    writeFrame({ status: "unsupported", why: "rope of one axis without scaling in F64 and F32 only" });
+    writeFrame({ status: "unsupported", why: "plain rope of one axis in F64 and F32 only" });
 }

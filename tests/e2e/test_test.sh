@@ -13,6 +13,17 @@ same "$(tail -n 1 "$work/out" | cut -d: -f1)" PASS 'the last line'
 n=$("$POSREF" list --suite core | wc -l)
 same "$(grep '"type": "vector"' "$work/l" | grep -vc '"nonce"')" $((4 * n)) 'lines of vectors'
 all=$(grep -c '"type": "vector"' "$work/l")
+# What is declined altogether has no row, and is listed once: ops, or scalings of an op.
+same "$(grep -cE '^[a-z_]+ +[a-z_]+ .* -  *-  *-  *-$' "$work/out")" 0 'rows of dashes'
+declined=$(sed -n '/^declined /,/^$/p' "$work/out" | xargs)
+case $declined in
+*' beit bias, index; '*' rotate ('*longrope*'), table (dynamic, longrope); '*) ok ;;
+*) bad "declined: $declined" ;;
+esac
+case $declined in
+*'(none'* | *', none,'* | *' alibi bias'*) bad "taken, not declined: $declined" ;;
+*) ok ;;
+esac
 digest=$(awk '$1 == "core" { print $3 }' "$(dirname "$0")/../../vectors/suites/digests.txt")
 same "$(head -n 1 "$work/l" | jq -r '.type + " " + .suite.name + " " + .suite.digest')" \
     "header core $digest" 'the header'

