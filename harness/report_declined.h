@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the text that says what was declined in every dtype. Private to harness/. */
+/* Parts of the text about groups: what was declined in every dtype, layouts that fail alone.
+ * Private to harness/. */
 #ifndef POSREF_REPORT_DECLINED_H
 #define POSREF_REPORT_DECLINED_H
 
@@ -12,5 +13,8 @@ bool posref_group_is_declined(const struct posref_group *group);
  * empty one: groups of vectors that are declined, by scheme; of an op with other scalings that are
  * not, the scalings. Nothing where there is none. */
 void posref_report_declined(struct posref_buffer *out, const struct posref_tally *tally);
+
+/* Where layouts fail and everything else passes: which, and where to look. Else nothing. */
+void posref_report_layouts(struct posref_buffer *out, const struct posref_tally *tally);
 
 #endif

@@ -406,6 +406,7 @@ static void add_explanations(struct posref_buffer *out, const struct posref_tall
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
     if (*described)
         posref_buffer_printf(out, "      %s\n", described);
+    posref_report_layouts(out, tally);
     if (tally->n_lower > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) meet the limits of a grade "
                              "below the gate, %s at worst.\n", tally->n_lower,

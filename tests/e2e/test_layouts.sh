@@ -59,6 +59,14 @@ caught dtype_of_x tables-f32 'bad-read cos'
 for layout in bhsd bshd; do caught heads_exchanged $layout 'bad-read positions, fail -'; done
 caught positions_int64 int32 'bad-read positions, fail -'
 
+# Where nothing else fails the text says so; not where plain vectors fail too.
+run test "$plugin" --config fault=strides_ignored id=rope/half/none/d12-b1e6/ op=rotate \
+    --dtype f64 --layouts plain,bshd,transposed --fresh none
+same "$(sed -n 's/^  Only layouts fail: //p' "$work/out")" 'bshd, transposed' 'only layouts'
+run test "$BUILD/plugins/example_rope.so" --config pairing=swapped id=rope/half/none/d12-b1e6/ \
+    op=rotate --dtype f64 --layouts plain,bshd --fresh none
+same "$status $(grep -c 'Only layouts' "$work/out")" '1 0' 'plain ones fail too'
+
 # A wrong plugin that is not asked for layouts is right; a canary's line says what happened.
 succeeds test "$plugin" --config fault=strides_ignored id=rope/half/none/d12-b1e6/ op=rotate \
     --dtype f64 --layouts plain
