@@ -236,7 +236,7 @@ static void print_text(const json_t *root)
         const json_t *alike = json_object_get(x, "not_told_from");
         if (!json_is_true(json_object_get(x, "covers")))
             continue;
-        printf("%-11s%s\n           %s\n", text_of(x, "fault"), text_of(x, "summary"),
+        printf("%-10s %s\n           %s\n", text_of(x, "fault"), text_of(x, "summary"),
                text_of(x, "advice"));
         for (size_t j = 0; j < json_array_size(alike); j++)
             printf("           these values do not tell it from %s (%s): look for both\n",

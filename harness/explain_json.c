@@ -116,20 +116,39 @@ static void add_separation(struct posref_buffer *out, const struct posref_explai
     posref_buffer_text(out, "]");
 }
 
-static void add_alike(struct posref_buffer *out, const struct explain_explanation *x)
+static void add_same_as(struct posref_buffer *out, const struct explain_explanation *x, int k)
 {
     struct posref_buffer text;
+    posref_buffer_text(out, "{\"fault\": \"");
+    posref_claim_name(out, &x->alike[k]);
+    posref_buffer_text(out, "\"");
+    posref_buffer_init(&text, 1 << 16);
+    posref_claim_formula(&text, &x->alike[k]);
+    add_string(out, "formula", &text);
+    posref_buffer_text(out, "}");
+}
+
+/* Faults that differ in a parameter which their formula does not name are said once. */
+static void add_alike(struct posref_buffer *out, const struct explain_explanation *x)
+{
+    size_t before = 0, before_length = 0;
     if (x->n_alike == 0)
         return;
     posref_buffer_text(out, ", \"not_told_from\": [");
     for (int k = 0; k < x->n_alike; k++) {
-        posref_buffer_text(out, k ? ", {\"fault\": \"" : "{\"fault\": \"");
-        posref_claim_name(out, &x->alike[k]);
-        posref_buffer_text(out, "\"");
-        posref_buffer_init(&text, 1 << 16);
-        posref_claim_formula(&text, &x->alike[k]);
-        add_string(out, "formula", &text);
-        posref_buffer_text(out, "}");
+        const size_t end = out->length;
+        posref_buffer_text(out, k ? ", " : "");
+        const size_t begin = out->length;
+        add_same_as(out, x, k);
+        if (out->failed)
+            return;
+        if (k > 0 && out->length - begin == before_length &&
+            memcmp(out->data + before, out->data + begin, before_length) == 0) {
+            out->length = end;
+            continue;
+        }
+        before = begin;
+        before_length = out->length - begin;
     }
     posref_buffer_text(out, "]");
 }

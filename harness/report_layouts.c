@@ -36,6 +36,6 @@ void posref_report_layouts(struct posref_buffer *out, const struct posref_tally 
         before = ", ";
     }
     if (before[0] == ',')
-        posref_buffer_text(out, "\n      Plain vectors pass: look at shapes and strides; docs/plugin.md "
-                                "says what goes wrong with each.\n");
+        posref_buffer_text(out, "\n      Plain vectors pass: look at shapes and strides; "
+                                "docs/plugin.md says what goes wrong with each.\n");
 }

@@ -76,4 +76,15 @@ swapped=$(made $spec pairing=interleaved)
     refuses 'dim' explain dim --output right
 }
 succeeds explain --help
+# A name of any length stands apart from what is said; what fits as well is named once.
+table='scheme=sinusoidal dim=32 axes_dims=16,16 order=concat positions=grid:5:7'
+# shellcheck disable=SC2086
+{
+    "$write" "table:F64:35x32=$("$POSREF" eval $table axes_channels=column_first |
+        jq -r '.outputs.table.data | join(",")')" >columns
+    run explain $table --output columns
+    same "$(grep -c '^axes_exchanged output equals' out)" 1 'a long name'
+    same "$(grep 'do not tell it from' out | sort | uniq -d | wc -l)" 0 'told twice'
+    same "$(grep -c 'do not tell it from axes_channels' out)" 1 'what fits as well'
+}
 finish
