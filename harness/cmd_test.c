@@ -189,7 +189,7 @@ static enum posref_status set_option(struct arguments *a, const char *key, const
     } else if (strcmp(key, "--properties") == 0) {
         return read_properties(&o->no_properties, value, err);
     } else if (strcmp(key, "--layouts") == 0) {
-        o->layouts.given = true;
+        o->layouts = (struct posref_layout_choice){.given = true};
         return posref_layouts_parse(&o->layouts.plain, o->layouts.layout, value, key, err);
     } else if (strcmp(key, "--nonce") == 0) {
         a->nonce_given = true;

@@ -24,7 +24,19 @@ static bool sentence(struct posref_buffer *out, const struct posref_claim *claim
     return true;
 }
 
-static void add_advice(struct posref_buffer *out, const struct posref_claim *claim)
+/* Whether a claim is about gradients and nothing else: a convention of the forward pass excuses no
+ * gradient that does not follow it. */
+static bool of_gradients_alone(const struct posref_explainer *e, int number)
+{
+    const struct explain_failure *example = &e->failure[e->explanation[number].example];
+    bool alone = e->class[example->class].op == POSREF_OP_ROTATE_BACKWARD;
+    for (int k = 0; k < e->n_classes; k++)
+        if (e->class[k].chosen == number)
+            alone = alone && e->class[k].op == POSREF_OP_ROTATE_BACKWARD;
+    return alone;
+}
+
+static void add_advice(struct posref_buffer *out, const struct posref_claim *claim, bool excusable)
 {
     struct posref_buffer text;
     posref_buffer_init(&text, 1 << 16);
@@ -35,7 +47,7 @@ static void add_advice(struct posref_buffer *out, const struct posref_claim *cla
         posref_buffer_printf(&text, "%s%s", k ? "; " : "", claim->fault[k]->advice);
     add_string(out, "advice", &text);
     for (int k = 0; k < 2 && claim->fault[k]; k++)
-        if (claim->fault[k]->equivalent && !claim->fault[1]) {
+        if (excusable && claim->fault[k]->equivalent && !claim->fault[1]) {
             posref_buffer_text(out, ", \"equivalent_after\": ");
             posref_buffer_json_string(out, claim->fault[k]->equivalent);
         }
@@ -165,7 +177,7 @@ static void add_explanation(struct posref_buffer *out, const struct posref_expla
     posref_buffer_init(&text, 1 << 16);
     (void)sentence(&text, &x->claim, example);
     add_string(out, "summary", &text);
-    add_advice(out, &x->claim);
+    add_advice(out, &x->claim, !of_gradients_alone(e, number));
     posref_buffer_printf(out, ", \"rank\": %d, \"covers\": %s, \"vectors\": %d, \"untold\": %d, "
                          "\"failing\": %zu, \"residual\": ", number + 1,
                          x->covers ? "true" : "false", x->n_failures, x->n_untold,

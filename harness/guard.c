@@ -3,9 +3,11 @@
 #include "guard.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -80,9 +82,10 @@ const unsigned char *posref_guard_other(const struct posref_guard_slot *slot)
 /* A signal handler takes no argument of ours: this is what it needs, written once at the start. */
 static struct {
     volatile sig_atomic_t closed; /* between calls */
+    atomic_flag told;             /* the first thread that faults tells; the process ends with it */
     struct posref_wire *wire;
     const struct posref_guard_slot *slots;
-} watched;
+} watched = {.told = ATOMIC_FLAG_INIT};
 
 /* 1 write, 0 read; unknown counts as read. */
 static int fault_is_write(const ucontext_t *context)
@@ -113,24 +116,39 @@ static int fault_is_write(const ucontext_t *context)
 }
 
 /* Near enough to be an index of this tensor gone wrong; anything else is a wild pointer. */
-static bool is_near(const unsigned char *at, const struct posref_guard_slot *slot)
+static bool is_near(const unsigned char *at, const unsigned char *data, size_t size_bytes)
 {
-    int64_t reach = (int64_t)(slot->size_bytes + GUARD_BYTES / 2), offset = at - slot->data;
-    return offset >= -reach && offset < (int64_t)slot->size_bytes + reach;
+    int64_t reach = (int64_t)(size_bytes + GUARD_BYTES / 2), offset = at - data;
+    return offset >= -reach && offset < (int64_t)size_bytes + reach;
+}
+
+static void note_tensor(struct posref_wire *wire, const unsigned char *at, int i,
+                        const unsigned char *data)
+{
+    if (data && is_near(at, data, watched.slots[i].size_bytes)) {
+        wire->fault_tensor = i;
+        wire->fault_offset_bytes = at - data;
+    }
 }
 
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     struct posref_wire *wire = watched.wire;
+    if (atomic_flag_test_and_set(&watched.told)) {
+        /* Threads that fault at once: what the first one tells must not be torn. */
+        const struct timespec while_it_tells = {.tv_nsec = 100000000};
+        (void)nanosleep(&while_it_tells, NULL);
+        signal(number, SIG_DFL);
+        return;
+    }
     wire->fault_tensor = -1;
     if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) {
         const unsigned char *at = info->si_addr;
         for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
             const struct posref_guard_slot *slot = &watched.slots[i];
-            if (slot->data && is_near(at, slot)) {
-                wire->fault_tensor = i;
-                wire->fault_offset_bytes = at - slot->data;
-            }
+            if (watched.closed && slot->data) /* a thread of the first call, placed elsewhere */
+                note_tensor(wire, at, i, posref_guard_other(slot));
+            note_tensor(wire, at, i, slot->data);
         }
         wire->fault_is_write = fault_is_write(context);
     }

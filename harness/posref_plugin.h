@@ -37,7 +37,8 @@
  *   scores      | q [n_q, dim], k [n_k, dim], or with a    | scores [n_q, n_k], [heads, n_q, n_k]
  *               |   dimension of heads in the middle;      |   with heads: -infinity (or at most
  *               |   maybe q_positions, k_positions, mask   |   -10000) where a key is not seen;
- *               |   [n_q, n_k] of 0 and 1                  |   terms of the same shape by name
+ *               |   [n_q, n_k] of 0 and 1                  |   terms of the same shape by name,
+ *               |                                          |   whatever is seen
  *   attention   | the same, and v [n_k, dim_v]             | attention [n_q, dim_v] or
  *               |                                          |   [n_q, heads, dim_v]
  *

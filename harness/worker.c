@@ -95,6 +95,16 @@ static bool is_command(const char *path)
     return strncmp(path, POSREF_EXEC_PREFIX, strlen(POSREF_EXEC_PREFIX)) == 0;
 }
 
+/* What keeps a plugin of the right ABI from being called, or NULL. */
+static const char *plugin_lacks(const struct posref_plugin *plugin)
+{
+    if (plugin == NULL)
+        return "its posref_plugin_entry returned NULL";
+    if (plugin->struct_size < offsetof(struct posref_plugin, flags))
+        return "struct_size of its struct posref_plugin is less than that of the first version";
+    return plugin->run ? NULL : "its run is NULL";
+}
+
 static void load_plugin(struct posref_worker *w, const char *path, const char *config)
 {
     char here[4096];
@@ -124,10 +134,14 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
         return;
     }
     const struct posref_plugin *plugin = entry(POSREF_PLUGIN_ABI);
-    w->wire->plugin_abi = plugin ? plugin->abi : 0;
-    if (plugin == NULL || plugin->abi != POSREF_PLUGIN_ABI ||
-        plugin->struct_size < offsetof(struct posref_plugin, flags) || plugin->run == NULL) {
+    w->wire->plugin_abi = plugin ? plugin->abi : POSREF_PLUGIN_ABI;
+    if (w->wire->plugin_abi != POSREF_PLUGIN_ABI) {
         note_load(w, POSREF_LOAD_BAD_ABI, NULL);
+        return;
+    }
+    const char *lacking = plugin_lacks(plugin);
+    if (lacking) {
+        note_load(w, POSREF_LOAD_FAILED, lacking);
         return;
     }
     w->plugin = plugin;

@@ -36,6 +36,14 @@ swapped=$(made $spec pairing=interleaved)
         .explanations[0].advice and .explanations[0].residual < 1'
     run explain $spec --input in --output swapped
     same "$(grep -c 'pairing=interleaved; the spec asks for half' out)" 1 'said'
+    # A sense of rotation is a convention of the forward pass, and excuses no gradient by itself.
+    for pair in x:y:rotate:true dy:dx:rotate_backward:false; do
+        IFS=: read -r from to op excused <<<"$pair"
+        "$write" "$to:F64:2x8=$("$POSREF" eval $spec direction=inverse positions=3,17 "$from=$x" \
+            "op=$op" | jq -r ".outputs.$to.data | join(\",\")")" >turned
+        run explain $spec positions=3,17 "$from=$x" "op=$op" --output turned --format json
+        says '.explanations[0] | .fault == "direction" and has("equivalent_after") == '"$excused"
+    done
     # Keys win over tensors, and may stand in for the whole file.
     run explain $spec positions=3,18 --input in --output right --dtype f32 --format json
     same "$status" 1 'positions from a key'

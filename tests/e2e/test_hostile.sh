@@ -57,7 +57,9 @@ convicts returns_error error
 convicts returns_garbage error '' 'returned the unknown status 4711'
 convicts varies nondeterministic 'y[0]'
 convicts stale nondeterministic
-convicts writes_later bad-write 'y[0]' 'after the call returned'
+for _ in 1 2 3 4 5 6; do # when its thread comes is chance; it is named whichever call it is of
+    convicts writes_later bad-write 'y[0]' 'after the call returned'
+done
 convicts changes_rounding nondeterministic
 same "$(jq -c .left "$work/footer")" '{"rounding":true}' 'a rounding mode left behind'
 convicts closes_descriptors error '' "closed descriptors that are not the plugin's"
@@ -109,7 +111,8 @@ same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'crash fail' 'close'
 
 # Files that are no plugin: one line that names the file, exit 2, no report.
 rm -f "$work/lines"
-for pair in "no_entry:posref_plugin_entry" "other_abi:plugin ABI 99" "refuses_to_open:no device"; do
+for pair in "no_entry:posref_plugin_entry" "other_abi:plugin ABI 99" "refuses_to_open:no device" \
+    "short_struct:struct_size"; do
     refuses "mutants/${pair%%:*}.so: " test "$BUILD/mutants/${pair%%:*}.so" --db "$db" --suite smoke
     refuses "${pair#*:}" test "$BUILD/mutants/${pair%%:*}.so" --db "$db" --suite smoke
 done

@@ -160,6 +160,10 @@ done
 succeeds merge "$work/shard1" "$work/shard2" --report jsonl
 same "$(lines '.layout == "bhsd"')" "$(lines true)" 'merged'
 
+# The last --layouts counts, as with every option.
+succeeds test "$plugin" id=rope/half/none/d12- --layouts all --layouts bhsd --dtype f32 \
+    --report jsonl
+same "$(lines '.layout != "bhsd"')" 0 'the last --layouts'
 refuses "'bshx' is no layout" test "$plugin" --layouts plain,bshx
 refuses "'nix' is no layout" test "$plugin" id=rope/half@nix
 refuses '--layouts' test --answers "$work" --layouts bhsd

@@ -108,11 +108,14 @@ static int32_t mutant_run(void *state, const struct posref_plugin_call *call, ch
 #ifndef MUTANT_ABI
 #define MUTANT_ABI POSREF_PLUGIN_ABI
 #endif
+#ifndef MUTANT_SIZE
+#define MUTANT_SIZE sizeof(struct posref_plugin)
+#endif
 
 const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
 {
     static const struct posref_plugin plugin = {
-        .abi = MUTANT_ABI, .struct_size = sizeof plugin, .name = "mutant", .version = "1",
+        .abi = MUTANT_ABI, .struct_size = MUTANT_SIZE, .name = "mutant", .version = "1",
         .open = MUTANT_OPEN, .supports = mutant_supports, .run = mutant_run, .close = MUTANT_CLOSE,
         .flags = MUTANT_FLAGS};
     (void)host_abi;
