@@ -209,7 +209,7 @@ static int frequencies(struct rope *r)
     if (none + ntk + linear + is_yarn + is_llama3 + lists == 0)
         return 0;
     /* Libraries scale the angles of a recurrence in ways of their own. */
-    if (faulty_with(c, "recurrence") && linear + is_yarn + is_llama3 > 0)
+    if (faulty_with(c, "recurrence") && linear + is_yarn + is_llama3 + lists > 0)
         return 0;
     if (faulty_with(c, "scaling_ignored"))
         linear = is_yarn = is_llama3 = ntk = lists = 0;

@@ -23,7 +23,7 @@ judge() {
     [ -n "$4" ] && config+=(--config "value=$4")
     shift 4
     "$POSREF" test "$BUILD/mutants/faulty_rope.so" scheme=rope --dtype "$dtype" \
-        "${config[@]}" "$@" --report "json:$out" >/dev/null 2>&1
+        --fresh none --properties no "${config[@]}" "$@" --report "json:$out" >/dev/null 2>&1
 }
 
 # "1122 direction": how many vectors do not pass, and what is said of it: the first fault, else the
