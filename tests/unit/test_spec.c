@@ -54,6 +54,7 @@ START_TEST(defaults_of_rope)
         if (field == POSREF_FIELD_PARTIAL_ROTARY_FACTOR || /* for partial=proportional alone */
             field == POSREF_FIELD_TABLE_LAYOUT || field == POSREF_FIELD_ATTENTION_KIND ||
             (field >= POSREF_FIELD_AXES_DIMS && field <= POSREF_FIELD_MROPE_ORDER) ||
+            (field >= POSREF_FIELD_XPOS_SCALE_BASE && field <= POSREF_FIELD_XPOS_SIDE) ||
             (field >= POSREF_FIELD_CAUSAL && field <= POSREF_FIELD_TEMPERATURE_OFFSET))
             continue; /* optional */
         ck_assert_msg(spec.given[field] == posref_field_applies(&spec, (enum posref_field)field),
