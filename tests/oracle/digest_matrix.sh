@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the digest program with every compiler, optimisation level, libc and architecture at hand,
-# runs each on one case list, and requires the same digests from all of them.
+# runs each on one case list, as many at a time as there are processors, and requires the same
+# digests from all of them.
 #
 #   digest_matrix.sh OUT CASES EXPECTED SOURCE...
 #
@@ -35,33 +36,30 @@ skip() {
     printf 'skip    %-22s %s\n' "$1" "$2"
 }
 
-# try NAME COMMAND... with ${runner[@]} in front of the program
+# try NAME COMMAND... with ${runner[@]} in front of the program; 1: other digests, 2: it failed
 try() {
     local name=$1 program=$out/$1 began=$SECONDS
     shift
     if ! "$@" "${flags[@]}" -o "$program" "${sources[@]}" -lm 2>"$program.log"; then
-        failed=$((failed + 1))
         echo "not ok  $name: does not build: $(grep -m 1 error "$program.log")"
-        return
+        return 2
     fi
     if ! "${runner[@]}" "$program" "$cases" >"$program.digests"; then
-        failed=$((failed + 1))
         echo "not ok  $name: does not run"
-        return
+        return 2
     fi
-    ran=$((ran + 1))
     if cmp -s "$program.digests" "$expected"; then
         printf 'ok      %-22s %s(%d s)\n' "$name" \
             "$(awk '{ printf "%s %s... ", $1, substr($3, 1, 16) }' "$program.digests")" \
             $((SECONDS - began))
     else
-        failed=$((failed + 1)) differ=$((differ + 1))
         echo "not ok  $name: other digests than $expected"
         diff "$expected" "$program.digests" | sed 's/^/        /'
+        return 1
     fi
 }
 
-sources=("$@")
+sources=("$@") names=() pids=() jobs=$(nproc 2>/dev/null || echo 1)
 while read -r name compiler options; do
     if [ -n "${ONLY:-}" ] && [[ " $ONLY " != *" $name "* ]]; then
         continue
@@ -79,10 +77,23 @@ while read -r name compiler options; do
     if ! command -v "$compiler" >/dev/null; then
         skip "$name" "needs $compiler"
     else
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+            wait -n
+        done
         # The options are words on purpose.
         # shellcheck disable=SC2086
-        try "$name" "$compiler" $options
+        try "$name" "$compiler" $options >"$out/$name.said" &
+        names+=("$name") pids+=("$!")
     fi
 done < <(combinations)
+for k in "${!names[@]}"; do
+    wait "${pids[k]}"
+    case $? in
+    0) ran=$((ran + 1)) ;;
+    1) ran=$((ran + 1)) differ=$((differ + 1)) failed=$((failed + 1)) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+    cat "$out/${names[k]}.said"
+done
 echo "digest-matrix: $((ran - differ)) of $ran combinations agree, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$ran" -gt 0 ]
