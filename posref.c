@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main(): dispatches `posref <command>`; nothing else. */
+/* main(): dispatches `posref <command>`; nothing else but what holds for every command line. */
 #include "harness/harness.h"
 #include "server/server.h"
 #include "vectors/vectors.h"
@@ -41,6 +41,24 @@ static int no_such_command(const char *name)
     return POSREF_EXIT_USAGE;
 }
 
+/* An empty word, as an unset variable in quotes leaves it, names nothing that an error could name.
+ * One behind an option is that option's value, and the command's to judge. */
+static bool has_empty_word(int argc, char **argv)
+{
+    for (int k = 2; k < argc; k++)
+        if (!*argv[k] && strncmp(argv[k - 1], "--", 2) != 0)
+            return true;
+    return false;
+}
+
+static int run(const struct posref_command *command, int argc, char **argv)
+{
+    if (!has_empty_word(argc, argv))
+        return finish(command->run(argc - 1, argv + 1));
+    fprintf(stderr, "posref %s: '': an argument is empty\n", command->name);
+    return POSREF_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -57,6 +75,6 @@ int main(int argc, char **argv)
     for (size_t room = 0; room < sizeof room_commands / sizeof *room_commands; room++)
         for (const struct posref_command *c = room_commands[room]; c->name; c++)
             if (strcmp(argv[1], c->name) == 0)
-                return finish(c->run(argc - 1, argv + 1));
+                return run(c, argc, argv);
     return no_such_command(argv[1]);
 }

@@ -122,7 +122,9 @@ refuses 'x: ' eval dim=2 positions=0 x=1,inf
 refuses 'positions: ' eval dim=2 x=1,2
 refuses 'dim' eval dim
 refuses 'op: ' eval dim=2 op=turn
-refuses '' eval ''
+for command in eval test resolve identify explain export list; do
+    refuses "posref $command: '': an argument is empty" "$command" ''
+done
 refuses '=4' eval =4
 
 # Whatever is quoted, an error stays one line of text.
