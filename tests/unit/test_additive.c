@@ -151,11 +151,8 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[4];
-    size_t n = 0;
-    tests[n++] = equals_content_plus_table;
-    tests[n++] = last_term_is_relative_and_exact;
-    tests[n++] = bad_inputs_are_named;
-    tests[n++] = judged;
-    return run_evaluations("additive", tests, n);
+    const TTest *const tests[] = {
+        equals_content_plus_table, last_term_is_relative_and_exact, bad_inputs_are_named, judged,
+    };
+    return RUN_EVALUATIONS("additive", tests);
 }

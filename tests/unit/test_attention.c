@@ -379,19 +379,11 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[16];
-    size_t n = 0;
-    tests[n++] = worked_example;
-    tests[n++] = scales_are_not_rounded;
-    tests[n++] = zeros_and_ties_are_exact;
-    tests[n++] = permuting_tokens_permutes_outputs;
-    tests[n++] = causal_prefixes_do_not_change;
-    tests[n++] = alignments;
-    tests[n++] = scores_are_those_of_rotated_vectors;
-    tests[n++] = common_shifts_change_nothing;
-    tests[n++] = heads_in_groups;
-    tests[n++] = temperatures;
-    tests[n++] = mla_scale;
-    tests[n++] = bad_inputs_are_named;
-    return run_evaluations("attention", tests, n);
+    const TTest *const tests[] = {
+        worked_example, scales_are_not_rounded, zeros_and_ties_are_exact,
+        permuting_tokens_permutes_outputs, causal_prefixes_do_not_change, alignments,
+        scores_are_those_of_rotated_vectors, common_shifts_change_nothing, heads_in_groups,
+        temperatures, mla_scale, bad_inputs_are_named,
+    };
+    return RUN_EVALUATIONS("attention", tests);
 }

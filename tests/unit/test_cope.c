@@ -270,11 +270,9 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[5];
-    tests[0] = by_hand;
-    tests[1] = variants;
-    tests[2] = open_gates_are_relative_positions;
-    tests[3] = kernels_and_faults;
-    tests[4] = bad_inputs_are_named;
-    return run_evaluations("cope", tests, 5);
+    const TTest *const tests[] = {
+        by_hand, variants, open_gates_are_relative_positions, kernels_and_faults,
+        bad_inputs_are_named,
+    };
+    return RUN_EVALUATIONS("cope", tests);
 }

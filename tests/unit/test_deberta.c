@@ -267,10 +267,8 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[4];
-    tests[0] = by_hand;
-    tests[1] = zero_rows_are_scaled_content;
-    tests[2] = kernels_and_faults;
-    tests[3] = bad_inputs_are_named;
-    return run_evaluations("deberta", tests, 4);
+    const TTest *const tests[] = {
+        by_hand, zero_rows_are_scaled_content, kernels_and_faults, bad_inputs_are_named,
+    };
+    return RUN_EVALUATIONS("deberta", tests);
 }

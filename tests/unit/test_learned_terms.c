@@ -148,10 +148,6 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[4];
-    tests[0] = by_hand;
-    tests[1] = equals_content_plus_table;
-    tests[2] = judged;
-    tests[3] = bad_inputs_are_named;
-    return run_evaluations("learned_terms", tests, 4);
+    const TTest *const tests[] = {by_hand, equals_content_plus_table, judged, bad_inputs_are_named};
+    return RUN_EVALUATIONS("learned_terms", tests);
 }

@@ -241,13 +241,9 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[6];
-    size_t n = 0;
-    tests[n++] = equals_rotated_vectors;
-    tests[n++] = only_distances_count;
-    tests[n++] = each_axis_counts_by_itself;
-    tests[n++] = one_key_in_place_is_its_value;
-    tests[n++] = bad_inputs_are_named;
-    tests[n++] = judged;
-    return run_evaluations("linear", tests, n);
+    const TTest *const tests[] = {
+        equals_rotated_vectors, only_distances_count, each_axis_counts_by_itself,
+        one_key_in_place_is_its_value, bad_inputs_are_named, judged,
+    };
+    return RUN_EVALUATIONS("linear", tests);
 }

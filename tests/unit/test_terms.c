@@ -183,10 +183,8 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *tests[4];
-    tests[0] = shaw_rows;
-    tests[1] = four_terms;
-    tests[2] = skew_is_the_distance;
-    tests[3] = bad_inputs_are_named;
-    return run_evaluations("terms", tests, 4);
+    const TTest *const tests[] = {
+        shaw_rows, four_terms, skew_is_the_distance, bad_inputs_are_named,
+    };
+    return RUN_EVALUATIONS("terms", tests);
 }
