@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154
+# shellcheck disable=SC2153,SC2154
 # The explorer page in headless Chromium: every view renders from the service's answers, without a
 # word on the console. PAGE_SHOTS=DIR keeps a picture of each view there.
 set -uo pipefail
@@ -14,32 +14,29 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
     exit 77
 }
 
-# browse ADDRESS OPTION...: leaves stdout in $dir/dom and what the console said in $dir/console.
+# One browser for all: browser.py has a line for each page, and answers when the page is there.
+coproc BROWSER { exec python3 tests/e2e/browser.py "$browser" "$dir"; }
+ask=${BROWSER[1]} answer=${BROWSER[0]} browser_pid=$BROWSER_PID
+
+# browse ADDRESS [PNG]: leaves the page in $dir/dom and what its console said in $dir/console; size
+# and theme change how it is shown.
 browse() {
-    local address=$1
-    shift
-    timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
-        --enable-logging=stderr --v=0 --virtual-time-budget=20000 \
-        --user-data-dir="$dir/browser" ${dark:+--force-dark-mode} "$@" \
-        "$url/$address" >"$dir/dom" 2>"$dir/stderr"
-    grep CONSOLE "$dir/stderr" >"$dir/console"
+    printf '%s\t%s\t%s%s\n' "$url/$1" "${size:-1000$'\t'720}" "${theme:-light}" "${2:+$'\t'$2}" \
+        >&"$ask"
+    read -r -t 120 <&"$answer" || bad "no answer from the browser: $1"
 }
 
 # view NAME QUERY PART...: it is ready, holds each PART, and shows no error.
 view() {
     local name=$1 query=$2 part dom
     shift 2
-    browse "#$name?$query" --window-size=1000,720 --dump-dom
+    browse "#$name?$query" "${PAGE_SHOTS:+$PAGE_SHOTS/$name${suffix:-}.png}"
     dom=$(<"$dir/dom")
     has "$name: ready" "$dom" 'data-state="ready"'
     hasnt "$name: an error" "$dom" 'class="error"'
     check "$name: console" "$(head -c 300 "$dir/console")" ''
     has "$name: a curl line" "$dom" "<pre>curl '$url/v1/"
     for part; do has "$name" "$dom" "$part"; done
-    if [ -n "${PAGE_SHOTS:-}" ]; then
-        browse "#$name?$query" --window-size="${size:-1000,720}" \
-            --screenshot="$PAGE_SHOTS/$name${suffix:-}.png"
-    fi
 }
 
 # What the form, links and canvases of the page say for themselves.
@@ -59,23 +56,20 @@ views() {
     view values 'scheme=rope&dim=8' 'inv_freq' 'class="number"'
     view vectors 'v.filter=scheme=rope scaling=yarn' '>rope/half/yarn/' 'next page'
     view check 'v.run=1&v.dtype=f32&v.id=rope/half/none/d64-b1e4/near' 'fail, grade fail' 'Worst: y'
-    # Views of schemes that this service may lack say so.
-    if curl -s "$url/v1/schemes" | grep -q '"axes_dims"'; then
-        view axes 'scheme=rope' "$map" 'sin while height moves'
-        view shift 'scheme=rope' "$plot" 'Between '
-    fi
-    size=390,844 suffix=-phone
+    view axes 'scheme=rope' "$map" 'sin while height moves'
+    view shift 'scheme=rope' "$plot" 'Between '
+    size=390$'\t'844 suffix=-phone
     view circle 'scheme=rope&dim=64' "$square" 'aria-pressed="false"'
-    size='' suffix=-dark dark=yes
+    size='' suffix=-dark theme=dark
     view circle 'scheme=rope&dim=64&v.position=40' "$square" 'aria-pressed="true"'
-    size='' suffix='' dark=''
+    size='' suffix='' theme=''
 }
 
 # Each scheme of the service in the views that need nothing but positions, and the first model.
 every_scheme() {
     local scheme name
     for scheme in $(curl -s "$url/v1/schemes" | jq -r '.schemes[].name'); do
-        browse "#values?scheme=$scheme" --dump-dom
+        browse "#values?scheme=$scheme"
         has "$scheme: ready" "$(<"$dir/dom")" 'data-state="ready"'
         has "$scheme: form" "$(<"$dir/dom")" "value=\"$scheme\""
         check "$scheme: console" "$(grep -v 'status of 400' "$dir/console" | head -c 300)" ''
@@ -100,4 +94,7 @@ refused /web/index.html 404 ''
 refused /web/../web.h 404 ''
 views
 every_scheme
+# It goes before its files do.
+exec {ask}>&-
+wait "$browser_pid" || bad 'the browser did not end well'
 finish
