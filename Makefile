@@ -30,17 +30,25 @@ UNIT_SOURCES = $(wildcard tests/unit/test_*.c)
 UNIT = $(UNIT_SOURCES:%.c=$(BUILD)/%)
 # Code that several unit tests share: every tests/unit/*.c that is no test itself.
 UNIT_SHARED = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(UNIT_SOURCES),$(wildcard tests/unit/*.c)))
-E2E = $(wildcard tests/e2e/test_*.sh)
+# The longest first, so that the others fill the processors up to the end.
+E2E_LONG = server_check page reports plugin_doc models resolve_families resolve connections \
+           server exec resolve_towers selftest drawn suites layouts server_life identify
+E2E = $(E2E_LONG:%=tests/e2e/test_%.sh) \
+      $(filter-out $(E2E_LONG:%=tests/e2e/test_%.sh),$(wildcard tests/e2e/test_*.sh))
 
-# The parts of `make test`, in order: each is a target that runs alone too.
-TEST_PARTS = test-unit test-e2e verify-vectors
-# Programs that tests need, built by `make tests` before any of them runs.
-TEST_PROGRAMS = $(UNIT)
+# The parts of `make test`: each is a target that runs alone too. Those after -- run beside the
+# first two, in order.
+TEST_PARTS = test-unit test-e2e -- verify-vectors
+# What tests need, made by `make tests` before any of them runs.
+CORE_DB = $(BUILD)/suites/core.db
+TEST_PROGRAMS = $(UNIT) $(CORE_DB)
 # A sanitizer's finding must not look like an ordinary failure, and crash tests need real signals.
 export ASAN_OPTIONS = detect_leaks=1:handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0
 export UBSAN_OPTIONS = print_stacktrace=1
-# What test scripts see: the program, the directory of the build, and its compiler.
-TEST_ENV = POSREF=$(abspath $(BUILD)/posref) BUILD=$(abspath $(BUILD)) CC='$(CC)' CK_FORK=no
+# What test scripts see: the program, the directory of the build, its compiler, and core, which
+# they read where it is.
+TEST_ENV = POSREF=$(abspath $(BUILD)/posref) BUILD=$(abspath $(BUILD)) CC='$(CC)' CK_FORK=no \
+           CORE_DB=$(abspath $(CORE_DB))
 RUN_TESTS = $(TEST_ENV) tests/run_tests.sh
 
 # One short line a step; V=1 shows the commands instead.
@@ -99,7 +107,7 @@ tests: $(TEST_PROGRAMS) ## build the test programs
 test-unit: $(UNIT) ## unit tests
 	@$(RUN_TESTS) $@ $(BUILD)/results $(UNIT)
 
-test-e2e: all ## end-to-end tests: the commands and the service as users run them
+test-e2e: all $(CORE_DB) ## end-to-end tests: the commands and the service as users run them
 	@$(RUN_TESTS) $@ $(BUILD)/results $(E2E)
 
 test-thirdparty: ## real implementations from npm; one line says so where they cannot be had

@@ -50,6 +50,12 @@ same() {
     if [ "$1" = "$2" ]; then ok; else bad "$3: '$1' is not '$2'"; fi
 }
 
+# core_db: sets db to a database of core, which make has made, or which is made here.
+core_db() {
+    db=${CORE_DB:-$work/core.db}
+    if [ ! -s "$db" ]; then succeeds generate --suite core -o "$db"; fi
+}
+
 # help_example COMMAND: --help exits 0, and its example runs (in $work, --db left to the default).
 help_example() {
     local example

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared by the tests of the service: start it, ask, compare, count. Each script that sources this
-# has a server of its own. SERVE_WRAP goes before the server (valgrind, by hand); SERVER_DB is a
-# ready database.
+# has a server of its own. SERVE_WRAP goes before the server (valgrind, by hand).
 # shellcheck shell=bash
 
 posref=${POSREF:?the program}
@@ -93,9 +92,9 @@ raw() {
     exec {fd}>&-
 }
 
-# core_db: sets db to a database with the core suite.
+# core_db: sets db to a database of core, which make has made, or which is made here.
 core_db() {
-    db=${SERVER_DB:-$dir/core.db}
+    db=${CORE_DB:-$dir/core.db}
     if [ ! -s "$db" ]; then
         "$posref" generate --suite core -o "$db" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
     fi

@@ -4,8 +4,8 @@
 # What posref test draws from its nonce: properties, vectors on drawn inputs, the order of calls.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-db=$work/core.db plugin=$BUILD/plugins/example_rope.so
-succeeds generate -o "$db"
+plugin=$BUILD/plugins/example_rope.so
+core_db
 export POSREF_DB=$db PYTHONDONTWRITEBYTECODE=1
 cd "$work" || exit 1
 lines() { jq -s "[.[] | select(.type == \"vector\") | select($1)] | length" l; }

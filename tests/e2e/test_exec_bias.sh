@@ -5,9 +5,7 @@
 # judge and the report; and the same plugin with a fault.
 . "$(dirname "$0")/lib.sh"
 plugins=$(cd "$(dirname "$0")/../../harness/plugins" && pwd)
-db=$work/core.db
-run generate --suite core -o "$db"
-same "$status" 0 'generate'
+core_db
 export POSREF_DB=$db
 export PYTHONDONTWRITEBYTECODE=1
 cd "$work" || exit 1

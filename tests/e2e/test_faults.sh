@@ -4,8 +4,8 @@
 # Faults of axes, biases, tables and attention: named where they are the cause, and no others. The
 # kill matrix has them all.
 . "$(dirname "$0")/lib.sh"
-"$POSREF" generate --suite core -o "$work/core.db" 2>"$work/err" || bad 'generate'
-export POSREF_DB=$work/core.db
+core_db
+export POSREF_DB=$db
 
 # judged PLUGIN SCHEME CONFIG...: its report in $work/out, as f32.
 judged() {

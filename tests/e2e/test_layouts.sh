@@ -6,8 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)
 plugin=$BUILD/plugins/example_layouts.so
-succeeds generate --suite core -o "$work/core.db"
-export POSREF_DB=$work/core.db
+core_db
+export POSREF_DB=$db
 layouts='strided strided-dim inplace int32 bhsd bshd transposed broadcast batch-positions left-pad
     decode varlen qkv tables tables-f32 cos-sin'
 

@@ -5,8 +5,7 @@
 # sign turned it fails and is named.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-db=$work/smoke.db
-succeeds generate --suite smoke -o "$db"
+core_db
 cp "$root/harness/posref_plugin.h" "$work"
 awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md" >"$work/mykernel.c"
 commands=$(awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md")
@@ -22,11 +21,10 @@ same $? 0 "$judge: $(cat "$work/err")"
 says '.verdict == "pass" and .grade == "float32" and .counts.pass > 5 and .counts.unsupported > 0'
 
 # All of core: what it does not know it declines, parameters that are newer than it included.
-succeeds generate -o "$work/core.db"
-succeeds test "$work/libmykernel.so" scheme=rope op=rotate --db "$work/core.db" --report json
+succeeds test "$work/libmykernel.so" scheme=rope op=rotate --db "$db" --report json
 says '.verdict == "pass" and .grade == "float32" and .counts.pass > 200 and
     .counts.unsupported > 1000'
-run test "$work/libmykernel.so" op=rotate xpos_scale_base=512 --db "$work/core.db"
+run test "$work/libmykernel.so" op=rotate xpos_scale_base=512 --db "$db"
 same "$status" 2 'xPos is declined'
 
 sed -i 's/\* c - x\[i + r/* c + x[i + r/; s/= x\[i\] \* s/= -x[i] * s/' "$work/mykernel.c"

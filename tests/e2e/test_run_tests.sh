@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The test runner counts what programs report, believes exit statuses over words, bounds time, and
-# fails when anything fails: otherwise no other test could be trusted.
+# fails when anything fails, and so does what runs the parts: otherwise no other test could be
+# trusted.
 set -euo pipefail
 
 runner=$(cd "$(dirname "$0")/.." && pwd)/run_tests.sh
@@ -58,5 +59,21 @@ check 'missing' "$(verdict nowhere)" 'name: 0 passed, 1 failed, 0 skipped (1 pro
 check 'order' "$(verdict endless good counted | wc -l; grep -E '^(ok|not)' out | cut -d: -f1 |
     awk '{ print $NF }' | tr '\n' ' ')" "1
 endless good counted "
+
+# A make of its own: a part of counts passes, another fails.
+# shellcheck disable=SC2016 # the program's own parameters
+program make 'echo "made $2"' 'case $2 in counts) echo "7 0 1" >parts/$2 ;; bad) exit 1 ;; esac'
+parts() {
+    local status=0
+    "${runner%/*}/run_parts.sh" ./make parts "$@" >out || status=$?
+    echo "$(tail -n 1 out | sed 's/ in .*//') $status"
+}
+check 'parts' "$(parts counts good)" 'test: 8 passed, 0 failed, 1 skipped 0'
+check 'parts beside' "$(parts good -- counts good2)" 'test: 9 passed, 0 failed, 1 skipped 0'
+check 'what they print, in order' "$(grep ^made out | xargs)" 'made good made counts made good2'
+check 'a bad part' "$(parts bad -- counts)" 'test: 7 passed, 1 failed, 1 skipped 1'
+check 'a bad part beside' "$(parts good -- counts bad good2)" \
+    'test: 9 passed, 1 failed, 1 skipped 1'
+check 'is named' "$(grep -c '^FAILED: bad ' out)" 1
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

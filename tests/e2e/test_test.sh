@@ -3,8 +3,8 @@
 # shellcheck disable=SC1091,SC2154
 # posref test on the example plugin: reports, exit codes, filters, gates, bad input.
 . "$(dirname "$0")/lib.sh"
-db=$work/core.db plugin=$BUILD/plugins/example_rope.so
-succeeds generate -o "$db"
+plugin=$BUILD/plugins/example_rope.so
+core_db
 export POSREF_DB=$db
 
 # Right: everything passes, in every dtype.

@@ -14,8 +14,7 @@ check=${1:-} here=$(cd "$(dirname "$0")" && pwd)
 : "${POSREF:?the program}" "${BUILD:?its build directory}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$POSREF" generate -o "$work/core.db" || exit
-export POSREF_DB=$work/core.db
+export POSREF_DB=${CORE_DB:?a database of core}
 
 # judge OUT DTYPE FAULT VALUE [OPTION...]
 judge() {
