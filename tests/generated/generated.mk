@@ -16,6 +16,9 @@ generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
 	@mv $(BUILD)/generated.part schema/openapi.json
 	@$(BUILD)/print-generated faults >$(BUILD)/faults.json
 	@jq -r -f tests/e2e/faults.jq $(BUILD)/faults.json >docs/faults.md
+	@$(BUILD)/posref models --format markdown >$(BUILD)/models.rows
+	@awk -f tests/generated/models.awk $(BUILD)/models.rows docs/models.md >$(BUILD)/generated.part
+	@mv $(BUILD)/generated.part docs/models.md
 	@$(BUILD)/posref generate --cases >$(BUILD)/cases.txt
 	@$(BUILD)/posref-digest $(BUILD)/cases.txt >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part vectors/suites/digests.txt
