@@ -384,7 +384,7 @@ static enum posref_status read_rope(struct header *h, const char *pairing, const
         status = set_sections(h);
     if (status == POSREF_OK)
         status = apply_divisors(h, context);
-    if (status == POSREF_OK && h->layer->has_spec)
+    if (status == POSREF_OK)
         status = posref_spec_complete(spec, h->r->err);
     return status;
 }

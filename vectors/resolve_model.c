@@ -130,9 +130,9 @@ static enum posref_status add_rope(struct resolve *r, struct resolve_model *m,
     enum posref_status status = resolve_rope_read(r, m, layer, inside, &rope);
     if (status == POSREF_OK)
         status = resolve_rope_spec(r, m, layer, &rope);
-    if (status == POSREF_OK && layer->has_spec)
+    if (status == POSREF_OK)
         status = posref_spec_complete(&layer->spec, r->err);
-    for (int i = 0; i < layer->n_regimes && status == POSREF_OK && layer->has_spec; i++)
+    for (int i = 0; i < layer->n_regimes && status == POSREF_OK; i++)
         status = posref_spec_complete(&layer->regime[i].spec, r->err);
     if (status == POSREF_OK)
         status = resolve_runtimes(r, m, layer, &rope);

@@ -47,8 +47,7 @@ static void differs(const struct reading *at, enum resolve_runtime runtime, cons
                     struct posref_spec *spec, const char *text)
 {
     struct posref_error err;
-    if (posref_spec_complete(spec, &err) != POSREF_OK ||
-        (at->layer->has_spec && alike(at, spec, &at->layer->spec)))
+    if (posref_spec_complete(spec, &err) != POSREF_OK || alike(at, spec, &at->layer->spec))
         return;
     struct resolve_note *note = resolve_say(at->r, at->layer, "runtime", key, "%s %s",
                                             names[runtime], text);
