@@ -90,11 +90,18 @@ enum posref_status resolve_own_read(struct resolve *r, struct resolve_model *m,
     return status;
 }
 
-static void set_everywhere(struct resolve_layer *layer, const char *field, double value)
+static void set_everywhere(struct resolve_layer *layer, const char *field, const char *value)
 {
-    resolve_set_number(&layer->spec, field, value);
+    resolve_set(&layer->spec, field, value);
     for (int i = 0; i < layer->n_regimes; i++)
-        resolve_set_number(&layer->regime[i].spec, field, value);
+        resolve_set(&layer->regime[i].spec, field, value);
+}
+
+static void set_number_everywhere(struct resolve_layer *layer, const char *field, double value)
+{
+    char text[POSREF_NUMBER_SIZE];
+    posref_number_format(text, value);
+    set_everywhere(layer, field, text);
 }
 
 void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
@@ -109,15 +116,13 @@ void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
     }
     if (is_family(m, "phimoe") && strcmp(rope->kind, "longrope") == 0) {
         if (rope->has_short_mscale)
-            set_everywhere(layer, "short_mscale", rope->short_mscale);
+            set_number_everywhere(layer, "short_mscale", rope->short_mscale);
         if (rope->has_long_mscale)
-            set_everywhere(layer, "long_mscale", rope->long_mscale);
+            set_number_everywhere(layer, "long_mscale", rope->long_mscale);
     }
     if (rope->logn && rope->has_max) {
-        resolve_set(&layer->spec, "temperature", "logn");
-        for (int i = 0; i < layer->n_regimes; i++)
-            resolve_set(&layer->regime[i].spec, "temperature", "logn");
-        set_everywhere(layer, "temperature_length", rope->max_position);
+        set_everywhere(layer, "temperature", "logn");
+        set_number_everywhere(layer, "temperature_length", rope->max_position);
         resolve_say(r, layer, "info", "use_logn_attn", "the query is multiplied by ln(position + "
                     "1) / ln(%.15g) beyond that length", rope->max_position);
     }
@@ -126,9 +131,9 @@ void resolve_own_spec(struct resolve *r, const struct resolve_model *m,
     resolve_say(r, layer, "info", "llama_4_scaling_beta", "the query is multiplied by 1 + %.15g "
                 "ln(1 + floor(position / original length)) beside the rotation", rope->query_beta);
     if (rope->query_beta > 0 && original > 0) {
-        resolve_set(&layer->spec, "temperature", "ministral");
-        set_everywhere(layer, "temperature_scale", rope->query_beta);
-        set_everywhere(layer, "temperature_length", original);
+        set_everywhere(layer, "temperature", "ministral");
+        set_number_everywhere(layer, "temperature_scale", rope->query_beta);
+        set_number_everywhere(layer, "temperature_length", original);
     }
 }
 

@@ -300,6 +300,11 @@ config '{"model_type": "ministral3", "max_position_embeddings": 262144, "head_di
     "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
     "original_max_position_embeddings": 16384}}'
 spec 0 temperature=ministral temperature_scale=0.1 temperature_length=16384
+config '{"model_type": "ministral3", "max_position_embeddings": 4096, "head_dim": 64,
+    "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e6, "factor": 2.0,
+    "llama_4_scaling_beta": 0.1}}'
+says '[.layers[0] | .spec, .regimes[].spec | [.temperature, .temperature_scale]] | unique ==
+    [["ministral", 0.1]]'
 lists='"short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4]'
 config '{"model_type": "phimoe", "original_max_position_embeddings": 64,
     "max_position_embeddings": 256, "rope_scaling": {"type": "longrope", "short_mscale": 1.2,
