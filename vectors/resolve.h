@@ -103,6 +103,10 @@ POSREF_MUST_USE enum posref_status resolve_number_of(struct resolve *r,
  * Where the key is missing, out keeps the class' own size, and a note says so. */
 POSREF_MUST_USE enum posref_status resolve_size(struct resolve *r, struct resolve_scope *scope,
                                                 const char *key, int out[2]);
+/* The rows and columns of patches in an image, one of each at least; image and patch are the class'
+ * own sizes in pixels. */
+POSREF_MUST_USE enum posref_status resolve_grid(struct resolve *r, struct resolve_scope *scope,
+                                                int image, int patch, int out[2]);
 
 /* Adds a note to the layer, or to the config where layer is NULL. */
 struct resolve_note *resolve_say(struct resolve *r, struct resolve_layer *layer, const char *kind,

@@ -200,6 +200,21 @@ enum posref_status resolve_size(struct resolve *r, struct resolve_scope *scope, 
     return POSREF_OK;
 }
 
+enum posref_status resolve_grid(struct resolve *r, struct resolve_scope *scope, int image,
+                                int patch, int out[2])
+{
+    int whole[2] = {image, image}, part[2] = {patch, patch};
+    enum posref_status status = resolve_size(r, scope, "image_size", whole);
+    if (status == POSREF_OK)
+        status = resolve_size(r, scope, "patch_size", part);
+    out[0] = whole[0] / part[0];
+    out[1] = whole[1] / part[1];
+    if (status == POSREF_OK && (out[0] < 1 || out[1] < 1))
+        status = posref_fail(r->err, POSREF_BAD_INPUT, "patch_size", "%d is more than the image",
+                             part[0]);
+    return status;
+}
+
 struct resolve_note *resolve_say(struct resolve *r, struct resolve_layer *layer, const char *kind,
                                  const char *key, const char *format, ...)
 {

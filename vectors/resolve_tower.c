@@ -184,15 +184,15 @@ static enum posref_status rotation(struct view *v)
 }
 
 /* Rows of the table, and the grid that they make: columns 0 where it is none. */
-static enum posref_status read_rows(struct view *v, int *rows, int grid[2])
+static enum posref_status read_rows(struct view *v, int64_t *rows, int grid[2])
 {
     static const char *const counts[][2] = {{"num_position_embeddings", NULL},
                                             {"position_embedding_size", NULL},
                                             {"max_position_embeddings", NULL}};
     const struct tower *tower = v->tower;
-    const int count = tower->traits & TEXT ? 2 : tower->traits & BY_AXIS ? 1 : 0;
-    int image[2] = {tower->side, tower->side}, patch[2] = {tower->patch, tower->patch};
+    const int name = tower->traits & TEXT ? 2 : tower->traits & BY_AXIS ? 1 : 0;
     bool given = false;
+    int count = 0;
     enum posref_status status;
     grid[0] = grid[1] = 0;
     if (strcmp(tower->name, "moonvit") == 0) {
@@ -201,27 +201,21 @@ static enum posref_status read_rows(struct view *v, int *rows, int grid[2])
         if (status == POSREF_OK)
             status = resolve_whole(v->r, v->m.scope, "init_pos_emb_width", 1, 4096, &grid[1],
                                    &given);
-    } else if (!tower->patch) {
-        return read_or(v, counts[count], tower->side, rows);
+    } else if (tower->patch) {
+        status = resolve_grid(v->r, v->m.scope, tower->side, tower->patch, grid);
     } else {
-        status = resolve_size(v->r, v->m.scope, "image_size", image);
-        if (status == POSREF_OK)
-            status = resolve_size(v->r, v->m.scope, "patch_size", patch);
-        grid[0] = image[0] / patch[0];
-        grid[1] = image[1] / patch[1];
+        status = read_or(v, counts[name], tower->side, &count);
     }
-    *rows = grid[0] * grid[1];
-    if (status == POSREF_OK && *rows == 0)
-        status = posref_fail(v->r->err, POSREF_BAD_INPUT, "patch_size", "%d is more than the image",
-                             patch[0]);
+    *rows = count ? count : (int64_t)grid[0] * grid[1];
     return status;
 }
 
-static void say_table(struct view *v, struct resolve_layer *layer, int rows, int extra,
+static void say_table(struct view *v, struct resolve_layer *layer, int64_t rows, int extra,
                       const int grid[2])
 {
     const unsigned traits = v->tower->traits;
-    resolve_say(v->r, layer, "info", "", "a learned table of %d rows%s%s", rows + extra,
+    resolve_say(v->r, layer, "info", "", "a learned table of %lld rows%s%s",
+                (long long)rows + extra,
                 extra == 0 ? "" : traits & CLASS_LAST ? "; the last one is the class token's"
                 : extra == 2 ? "; the first two are the class and the distillation token's"
                 : "; the first one is the class token's",
@@ -242,7 +236,8 @@ static void say_table(struct view *v, struct resolve_layer *layer, int rows, int
 static enum posref_status table(struct view *v)
 {
     const unsigned traits = v->tower->traits;
-    int rows = 0, grid[2], extra = traits & (CLASS_FIRST | CLASS_LAST) ? 1 : 0;
+    int grid[2], extra = traits & (CLASS_FIRST | CLASS_LAST) ? 1 : 0;
+    int64_t rows = 0;
     extra += traits & DISTILLED ? 1 : 0;
     struct resolve_layer *layer = resolve_add(v->r, &v->m, "embedding", 1);
     if (!layer)

@@ -37,7 +37,7 @@ static enum posref_status read_stages(struct resolve *r, struct resolve_model *m
 
 /* A learned table of the patches too, where the config asks for one. */
 static enum posref_status add_absolute(struct resolve *r, struct resolve_model *m, const char *key,
-                                       int width, int rows, bool *added)
+                                       int width, int64_t rows, bool *added)
 {
     bool given = false;
     *added = false;
@@ -47,28 +47,13 @@ static enum posref_status add_absolute(struct resolve *r, struct resolve_model *
     struct resolve_layer *layer = resolve_add(r, m, "embedding", 1);
     if (!layer)
         return POSREF_BAD_INPUT;
-    resolve_say(r, layer, "info", key, "a learned table of %d rows is added to the embeddings",
-                rows);
+    resolve_say(r, layer, "info", key, "a learned table of %lld rows is added to the "
+                "embeddings", (long long)rows);
     resolve_put(layer, "scheme", "learned");
     if (width)
         resolve_put_number(layer, "dim", width);
     resolve_finish(r, layer);
     return POSREF_OK;
-}
-
-static enum posref_status read_grid(struct resolve *r, struct resolve_model *m, int patch,
-                                    int out[2])
-{
-    int image[2] = {224, 224}, size[2] = {patch, patch};
-    enum posref_status status = resolve_size(r, m->scope, "image_size", image);
-    if (status == POSREF_OK)
-        status = resolve_size(r, m->scope, "patch_size", size);
-    out[0] = image[0] / size[0];
-    out[1] = image[1] / size[1];
-    if (status == POSREF_OK && (out[0] < 1 || out[1] < 1))
-        status = posref_fail(r->err, POSREF_BAD_INPUT, "patch_size", "%d is more than the image",
-                             size[0]);
-    return status;
 }
 
 struct swin {
@@ -111,7 +96,7 @@ enum posref_status resolve_swin(struct resolve *r, struct resolve_model *m)
     bool given = false, added = false;
     enum posref_status status = resolve_size(r, m->scope, "window_size", swin.window);
     if (status == POSREF_OK)
-        status = read_grid(r, m, 4, swin.grid);
+        status = resolve_grid(r, m->scope, 224, 4, swin.grid);
     if (status == POSREF_OK)
         status = resolve_whole(r, m->scope, "embed_dim", 1, POSREF_MAX_DIM, &width, &given);
     if (status == POSREF_OK)
@@ -122,8 +107,8 @@ enum posref_status resolve_swin(struct resolve *r, struct resolve_model *m)
         status = read_stages(r, m, "pretrained_window_sizes", 0, 1024, swin.before,
                              &swin.n_before);
     if (status == POSREF_OK)
-        status = add_absolute(r, m, "use_absolute_embeddings", width, swin.grid[0] * swin.grid[1],
-                              &added);
+        status = add_absolute(r, m, "use_absolute_embeddings", width,
+                              (int64_t)swin.grid[0] * swin.grid[1], &added);
     for (int i = 0; i < swin.n_stages && status == POSREF_OK; i++)
         status = add_stage(r, m, &swin, i);
     return status;
@@ -133,14 +118,14 @@ enum posref_status resolve_beit(struct resolve *r, struct resolve_model *m)
 {
     bool own = false, shared = false, added = false, given = false;
     int grid[2];
-    enum posref_status status = read_grid(r, m, 16, grid);
+    enum posref_status status = resolve_grid(r, m->scope, 224, 16, grid);
     if (status == POSREF_OK)
         status = resolve_bool(r, m->scope, "use_relative_position_bias", &own, &given);
     if (status == POSREF_OK)
         status = resolve_bool(r, m->scope, "use_shared_relative_position_bias", &shared, &given);
     if (status == POSREF_OK)
         status = add_absolute(r, m, "use_absolute_position_embeddings", m->hidden_size,
-                              grid[0] * grid[1] + 1, &added);
+                              (int64_t)grid[0] * grid[1] + 1, &added);
     if (status != POSREF_OK)
         return status;
     if (!own && !shared && !added)

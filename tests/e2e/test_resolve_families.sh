@@ -233,6 +233,9 @@ noted info use_shared_relative_position_bias 'one table serves'
 broken 'num_heads: must be a list of 1 to 6' '{"model_type": "swin", "num_heads": 3}'
 broken 'num_heads: must hold whole numbers' '{"model_type": "swin", "num_heads": [3, "6"]}'
 broken 'patch_size: 300 is more' '{"model_type": "swin", "patch_size": 300}'
+config '{"model_type": "swin", "window_size": 4, "image_size": 65536, "patch_size": 1,
+    "use_absolute_embeddings": true, '"$stages"'}'
+noted info use_absolute_embeddings '4294967296 rows'
 
 # ---- Transformer-XL's kin ----
 config '{"model_type": "xlnet", "d_model": 32, "n_head": 4, "n_layer": 2, "clamp_len": -1}'

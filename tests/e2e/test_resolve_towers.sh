@@ -94,6 +94,7 @@ done
 rows internvl_vision 33 '"image_size": [64, 32], "patch_size": [8, 8]'
 noted info '' 'prefix_rows=1 source_grid=8,4'
 rows intern_vit_6b 65 "$sizes"
+rows vit 4294967297 '"image_size": 65536, "patch_size": 1'
 rows deit 66 "$sizes"
 noted info '' 'distillation'
 rows vit 197 '"num_attention_heads": 4'
