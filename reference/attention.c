@@ -325,6 +325,12 @@ static enum posref_status check_unread(const struct posref_job *job)
     return POSREF_OK;
 }
 
+bool posref_attention_alone(const struct posref_job *job)
+{
+    return job->op == POSREF_OP_ALL && posref_job_has(job, "q") &&
+           !posref_job_has(job, "positions");
+}
+
 enum posref_status posref_attention_eval(struct posref_job *job)
 {
     const bool pair = posref_job_has(job, "q") && posref_job_has(job, "k");

@@ -164,6 +164,8 @@ POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
 
 /* The two ops, as far as the job asks for them; schemes without a hook have neither. */
 POSREF_MUST_USE enum posref_status posref_attention_eval(struct posref_job *job);
+/* Whether they are all that op all can mean: for schemes of tables, which take positions. */
+bool posref_attention_alone(const struct posref_job *job);
 /* The scores alone, [heads, n_q, n_k], for judging. */
 POSREF_MUST_USE enum posref_status posref_attention_scores(double *out,
                                                            struct posref_attention *a);

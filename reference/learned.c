@@ -264,8 +264,7 @@ static enum posref_status eval(struct posref_job *job)
 {
     struct lookup of;
     double *table;
-    /* Scores and attention (learned_attention.c) are all that is wanted. */
-    if (job->op == POSREF_OP_ALL && posref_job_has(job, "q") && !posref_job_has(job, "positions"))
+    if (posref_attention_alone(job))
         return POSREF_OK;
     enum posref_status status = read_lookup(&of, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_TABLE, true)) {

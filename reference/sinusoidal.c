@@ -114,20 +114,13 @@ static enum posref_status coordinates(const struct posref_coordinate **out, stru
 
 void posref_sinusoidal_waves(struct posref_waves *out, const struct posref_spec *spec)
 {
-    *out = (struct posref_waves){.times = spec->min_timescale, .divisor = {.hi = 1}};
+    *out = (struct posref_waves){.times = spec->min_timescale, .divisor = {.hi = 1},
+                                 .unit = (enum posref_angle_unit)spec->angle_unit};
     out->magnitude = (struct posref_magnitude){.hi = spec->table_scale,
                                                .is_one = spec->table_scale == 1,
                                                .is_exact = true};
     posref_layout_block(&out->block, spec);
     ladder(&out->ladder, spec);
-}
-
-/* Whether scores and attention (additive.c) are all that is wanted. */
-static bool scores_alone(const struct posref_job *job)
-{
-    return job->op == POSREF_OP_SCORES || job->op == POSREF_OP_ATTENTION ||
-           (job->op == POSREF_OP_ALL && posref_job_has(job, "q") &&
-            !posref_job_has(job, "positions"));
 }
 
 /* The waves and coordinates of block b. */
@@ -137,16 +130,13 @@ static enum posref_status fill_block(struct posref_waves *waves,
 {
     const struct posref_spec *spec = job->spec;
     struct posref_spec alone;
+    struct posref_block block;
     int axis;
-    *waves = (struct posref_waves){.times = spec->min_timescale, .divisor = {.hi = 1},
-                                   .unit = (enum posref_angle_unit)spec->angle_unit};
-    waves->magnitude = (struct posref_magnitude){.hi = spec->table_scale,
-                                                 .is_one = spec->table_scale == 1,
-                                                 .is_exact = true};
-    posref_wave_axes_block(&waves->block, &axis, &alone, spec, b);
+    posref_wave_axes_block(&block, &axis, &alone, spec, b);
+    posref_sinusoidal_waves(waves, &alone);
+    waves->block = block;
     if (spec->given[POSREF_FIELD_AXES_LENGTHS])
         waves->divisor = posref_coordinate_sum(alone.axes_lengths.item[0], spec->length_eps);
-    ladder(&waves->ladder, &alone);
     waves->turn = posref_job_alloc(job, (size_t)waves->block.n_sines, sizeof *waves->turn);
     if (!waves->turn)
         return POSREF_NO_MEMORY;
@@ -157,7 +147,7 @@ static enum posref_status fill_block(struct posref_waves *waves,
 static enum posref_status eval(struct posref_job *job)
 {
     const struct posref_spec *spec = job->spec;
-    if (scores_alone(job))
+    if (posref_attention_alone(job))
         return POSREF_OK;
     const bool counted = spec->given[POSREF_FIELD_PADDING_IDX];
     const int n_blocks = posref_wave_axes_count(spec);
