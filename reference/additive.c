@@ -41,6 +41,18 @@ static enum posref_status allocate(struct posref_attention *a, struct additive *
     return POSREF_OK;
 }
 
+enum posref_status posref_attention_check_added(const struct posref_attention *a)
+{
+    const struct posref_spec *spec = a->job->spec;
+    if (spec->given[POSREF_FIELD_PADDING_IDX])
+        return posref_fail(a->job->err, POSREF_BAD_INPUT, "padding_idx",
+                           "counts positions of one sequence; scores take them as they are");
+    if (spec->x_scale != POSREF_X_SCALE_ONE)
+        return posref_fail(a->job->err, POSREF_BAD_INPUT, "x_scale",
+                           "scores take the content as it is added: scale q and k");
+    return POSREF_OK;
+}
+
 static enum posref_status begin(struct posref_attention *a)
 {
     const struct posref_spec *spec = a->job->spec;
@@ -50,19 +62,16 @@ static enum posref_status begin(struct posref_attention *a)
     if (spec->given[POSREF_FIELD_AXES_DIMS])
         return posref_fail(a->job->err, POSREF_BAD_INPUT, "axes_dims",
                            "scores of several axes are not computed; add the table to q and k");
-    if (spec->given[POSREF_FIELD_PADDING_IDX])
-        return posref_fail(a->job->err, POSREF_BAD_INPUT, "padding_idx",
-                           "counts positions of one sequence; scores take them as they are");
-    if (spec->x_scale != POSREF_X_SCALE_ONE)
-        return posref_fail(a->job->err, POSREF_BAD_INPUT, "x_scale",
-                           "scores take the content as it is added: scale q and k");
+    enum posref_status status = posref_attention_check_added(a);
+    if (status != POSREF_OK)
+        return status;
     if (spec->given[POSREF_FIELD_ODD_DIM] && spec->odd_dim == POSREF_ODD_DIM_EXTRA_SINE)
         return posref_fail(a->job->err, POSREF_BAD_INPUT, "odd_dim",
                            "scores need a cosine beside every sine");
     *x = (struct additive){.query = -1};
     posref_sinusoidal_waves(&x->waves, spec);
     a->state = x;
-    enum posref_status status = allocate(a, x);
+    status = allocate(a, x);
     return status == POSREF_OK ? posref_attention_read_positions(a, POSREF_POSITIONS_REQUIRED, 1)
                                : status;
 }
@@ -153,11 +162,11 @@ static void estimate(struct posref_attention_estimate *out, const struct posref_
     }
 }
 
-static const char *const terms[] = {"content_content", "content_position", "position_content",
-                                    "position_position", NULL};
+const char *const posref_attention_added_terms[] = {"content_content", "content_position",
+                                                    "position_content", "position_position", NULL};
 
 const struct posref_attention_hook posref_attention_additive = {
-    .terms = terms,
+    .terms = posref_attention_added_terms,
     .begin = begin,
     .score = score,
     .estimate = estimate,

@@ -176,6 +176,10 @@ extern const struct posref_attention_hook posref_attention_additive; /* additive
 extern const struct posref_attention_hook posref_attention_rope; /* attention_rope.c */
 extern const struct posref_attention_hook posref_attention_deberta; /* deberta_attention.c */
 extern const struct posref_attention_hook posref_attention_learned; /* learned_attention.c */
+/* additive.c, for tables that are added to the content: the terms of their scores, and what no such
+ * scores have. */
+extern const char *const posref_attention_added_terms[];
+POSREF_MUST_USE enum posref_status posref_attention_check_added(const struct posref_attention *a);
 struct posref_plan;
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);
 void posref_attention_rope_estimate(struct posref_attention_estimate *out,

@@ -115,7 +115,6 @@ static void estimate(struct posref_attention_estimate *out, const struct posref_
 static const char *const inputs[] = {"key_weights", "query_weights", NULL};
 
 const struct posref_attention_hook posref_attention_deberta = {
-    .positions = POSREF_POSITIONS_REQUIRED,
     .inputs = inputs,
     .terms = both,
     .begin = begin,

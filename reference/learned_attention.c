@@ -25,18 +25,6 @@ struct learned {
     struct row *q, *k; /* [n_q], [n_k] */
 };
 
-static enum posref_status refuse(const struct posref_attention *a)
-{
-    const struct posref_spec *spec = a->job->spec;
-    if (spec->given[POSREF_FIELD_PADDING_IDX])
-        return posref_fail(a->job->err, POSREF_BAD_INPUT, "padding_idx",
-                           "counts positions of one sequence; scores take them as they are");
-    if (spec->x_scale != POSREF_X_SCALE_ONE)
-        return posref_fail(a->job->err, POSREF_BAD_INPUT, "x_scale",
-                           "scores take the content as it is added: scale q and k");
-    return POSREF_OK;
-}
-
 static enum posref_status read_weights(struct learned *x, const struct posref_attention *a)
 {
     const struct posref_tensor *weights = posref_tensors_find(a->job->in, "weights");
@@ -90,7 +78,7 @@ static enum posref_status begin(struct posref_attention *a)
     if (!x)
         return POSREF_NO_MEMORY;
     a->state = x;
-    enum posref_status status = refuse(a);
+    enum posref_status status = posref_attention_check_added(a);
     if (status == POSREF_OK && (a->n_q + a->n_k) * a->dim > MAX_BALLS)
         status = posref_fail(a->job->err, POSREF_BAD_INPUT, "k",
                              "queries and keys times dim must be at most %d", MAX_BALLS);
@@ -158,14 +146,11 @@ static void estimate(struct posref_attention_estimate *out, const struct posref_
     }
 }
 
-static const char *const terms[] = {"content_content", "content_position", "position_content",
-                                    "position_position", NULL};
 static const char *const inputs[] = {"weights", NULL};
 
 const struct posref_attention_hook posref_attention_learned = {
-    .positions = POSREF_POSITIONS_REQUIRED,
     .inputs = inputs,
-    .terms = terms,
+    .terms = posref_attention_added_terms,
     .begin = begin,
     .score = score,
     .estimate = estimate,
