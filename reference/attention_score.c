@@ -7,6 +7,7 @@
  * of irrational parts has no exact form here: a value below half the smallest double is taken for
  * +0, to which it rounds. */
 #include "attention.h"
+#include "scaling.h"
 
 #include <math.h>
 
@@ -69,25 +70,17 @@ void posref_attention_offset(struct posref_ball *out, const struct posref_attent
 }
 
 /* DeepSeek's m = 1 + 0.1 s ln factor (1 for factor <= 1), squared. */
-static bool mla_factor(struct posref_ball *out, const struct posref_spec *spec, unsigned prec_bits)
+static enum posref_status mla_factor(struct posref_ball *out, const struct posref_spec *spec,
+                                     unsigned prec_bits)
 {
-    struct posref_ball part;
+    const bool own = spec->softmax_scale_from == POSREF_SCALE_FROM_MLA_MSCALE;
     posref_ball_set_int(out, 1);
     if (spec->factor <= 1)
-        return true;
-    posref_ball_set_double(out, spec->factor);
-    if (!posref_ball_log(out, out, prec_bits))
-        return false;
-    posref_ball_set_double(&part, spec->softmax_scale_from == POSREF_SCALE_FROM_MLA
-                                      ? spec->mscale_all_dim : spec->mscale);
-    posref_ball_mul(out, out, &part, prec_bits);
-    posref_ball_set_int(&part, 10);
-    if (!posref_ball_div(out, out, &part, prec_bits))
-        return false;
-    posref_ball_set_int(&part, 1);
-    posref_ball_add(out, out, &part, prec_bits);
+        return POSREF_OK;
+    enum posref_status status = posref_scaling_log_magnitude(
+        out, spec->factor, own ? spec->mscale : spec->mscale_all_dim, 10, prec_bits);
     posref_ball_mul(out, out, out, prec_bits);
-    return true;
+    return status;
 }
 
 enum posref_status posref_attention_set_scale(struct posref_attention *a, unsigned prec_bits)
@@ -104,7 +97,7 @@ enum posref_status posref_attention_set_scale(struct posref_attention *a, unsign
         if (!posref_ball_sqrt(&a->root, &a->root, prec_bits))
             return POSREF_INTERNAL;
         if (spec->softmax_scale_from != POSREF_SCALE_FROM_DIM &&
-            !mla_factor(&a->scale, spec, prec_bits))
+            mla_factor(&a->scale, spec, prec_bits) != POSREF_OK)
             return POSREF_INTERNAL;
     }
     a->prec_bits = prec_bits;

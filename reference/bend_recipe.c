@@ -37,19 +37,7 @@ bool posref_bend_has_recipes(const struct posref_spec *spec)
 /* Ends of yarn's range, as everybody forms them: in double. */
 static void yarn_range(double *low, double *high, const struct bend_rung *r)
 {
-    const struct posref_spec *spec = r->spec;
-    const double per = r->width / (2 * log(r->base));
-    const double length = spec->original_max_position_embeddings / TWO_PI;
-    *low = per * log(length / spec->beta_fast);
-    *high = per * log(length / spec->beta_slow);
-    if (spec->truncate) {
-        *low = floor(*low);
-        *high = ceil(*high);
-    }
-    *low = fmax(*low, 0);
-    *high = fmin(*high, r->width - 1);
-    if (*low == *high)
-        *high += 0.001;
+    posref_judge_yarn_range(low, high, r->spec, r->width, r->spec->beta_fast, r->spec->beta_slow);
 }
 
 static float clamped(float x)

@@ -236,9 +236,6 @@ double posref_judge_magnitude(const struct posref_spec *spec)
 
 bool posref_judge_has_magnitude(const struct posref_spec *spec)
 {
-    const bool scaled = spec->scaling == POSREF_SCALING_YARN ||
-                        spec->scaling == POSREF_SCALING_LONGROPE ||
-                        spec->scaling == POSREF_SCALING_NTK_BY_PARTS;
-    return (spec->scheme == POSREF_SCHEME_ROPE && scaled) ||
+    return (spec->scheme == POSREF_SCHEME_ROPE && posref_scaling_def(spec->scaling)->magnitude) ||
            (spec->scheme == POSREF_SCHEME_SINUSOIDAL && spec->table_scale != 1);
 }

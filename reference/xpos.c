@@ -16,6 +16,8 @@
  * formed exactly. */
 #include "xpos.h"
 
+#include "scaling.h"
+
 #include <math.h>
 
 #define MAX_EXACT_POWER 70
@@ -39,11 +41,9 @@ enum posref_status posref_xpos_check(struct posref_spec *spec, struct posref_err
     }
     if (!posref_xpos_on(spec))
         return POSREF_OK;
-    const bool magnitude = spec->scaling == POSREF_SCALING_YARN ||
-                           spec->scaling == POSREF_SCALING_LONGROPE ||
-                           spec->scaling == POSREF_SCALING_NTK_BY_PARTS;
     const char *other = posref_spec_axes(spec) > 1 ? "positions of several axes"
-                        : magnitude ? "a scaling that has an attention factor"
+                        : posref_scaling_def(spec->scaling)->magnitude
+                            ? "a scaling that has an attention factor"
                         : spec->pairing == POSREF_PAIRING_MISMATCHED ? "pairing=mismatched"
                         : spec->partial == POSREF_PARTIAL_PROPORTIONAL ? "partial=proportional"
                         : spec->attention_kind == POSREF_ATTENTION_LINEAR
