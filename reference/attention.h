@@ -186,6 +186,8 @@ void posref_attention_rope_estimate(struct posref_attention_estimate *out,
                                     const struct posref_attention *a, int64_t head, int64_t i,
                                     int64_t j);
 
+/* The scale of the scores as a double, for judging: judge_attention.c. */
+double posref_attention_scale(const struct posref_attention *a);
 void posref_attention_alibi_estimate(struct posref_attention_estimate *out,
                                      const struct posref_attention *a, int64_t head, int64_t i,
                                      int64_t j); /* judge_alibi.c */

@@ -280,9 +280,9 @@ static enum posref_status attention_units(struct judged *g)
     return status;
 }
 
-static double scale_of(const struct judged *g)
+double posref_attention_scale(const struct posref_attention *a)
 {
-    const struct posref_spec *spec = g->c->spec;
+    const struct posref_spec *spec = a->job->spec;
     if (spec->given[POSREF_FIELD_SOFTMAX_SCALE])
         return spec->softmax_scale;
     double m = 1;
@@ -290,7 +290,7 @@ static double scale_of(const struct judged *g)
         m = 1 + 0.1 * log(spec->factor) *
                     (spec->softmax_scale_from == POSREF_SCALE_FROM_MLA ? spec->mscale_all_dim
                                                                        : spec->mscale);
-    return m * m / sqrt((double)(g->a.dim * g->a.scale_factor));
+    return m * m / sqrt((double)(a->dim * a->scale_factor));
 }
 
 enum posref_status posref_judge_units_attention(struct judge_case *c)
@@ -309,7 +309,7 @@ enum posref_status posref_judge_units_attention(struct judge_case *c)
     if (posref_attention_is_linear(c->spec))
         return posref_judge_units_linear(c, &g->a);
     const size_t n_k = (size_t)g->a.n_k;
-    g->scale = scale_of(g);
+    g->scale = posref_attention_scale(&g->a);
     if (c->op == POSREF_OP_SCORES)
         return score_units(g);
     g->score = posref_job_alloc(&job, (size_t)(g->a.heads * g->a.n_q) * n_k, sizeof *g->score);

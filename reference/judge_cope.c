@@ -24,15 +24,6 @@ static double dot_of(double *size, const double *x, const double *y, int64_t n)
     return sum;
 }
 
-static double scale_of(const struct posref_attention *a)
-{
-    const struct posref_spec *spec = a->job->spec;
-    if (spec->gate_logits == POSREF_GATE_LOGITS_UNSCALED)
-        return 1;
-    return spec->given[POSREF_FIELD_SOFTMAX_SCALE] ? spec->softmax_scale
-                                                   : 1 / sqrt((double)a->dim);
-}
-
 /* Adds the gate of key k. */
 static void add_gate(struct place *out, const struct posref_attention *a, int64_t head, int64_t i,
                      int64_t k, double scale)
@@ -52,7 +43,8 @@ static void add_gate(struct place *out, const struct posref_attention *a, int64_
 static struct place place_of(const struct posref_attention *a, int64_t head, int64_t i, int64_t j)
 {
     struct place from_j = {0}, whole = {0};
-    const double scale = scale_of(a);
+    const bool scaled = a->job->spec->gate_logits == POSREF_GATE_LOGITS_SCALED;
+    const double scale = scaled ? posref_attention_scale(a) : 1;
     for (int64_t k = a->n_k - 1; k >= 0; k--) {
         if (posref_attention_sees(a, i, k))
             add_gate(&whole, a, head, i, k, scale);
