@@ -196,6 +196,19 @@ static enum posref_status check_positions(const struct posref_attention *a)
     return POSREF_OK;
 }
 
+enum posref_status posref_attention_input(const double **out, int64_t *heads,
+                                          struct posref_attention *a, const char *name, int rank,
+                                          const int64_t *shape)
+{
+    const struct posref_tensor *tensor = posref_tensors_find(a->job->in, name);
+    int64_t by_head[POSREF_MAX_RANK] = {a->heads};
+    const bool shared = tensor && tensor->rank == rank;
+    memcpy(by_head + 1, shape, (size_t)rank * sizeof *shape);
+    *heads = shared ? 1 : a->heads;
+    return shared ? posref_job_input(out, a->job, name, rank, shape)
+                  : posref_job_input(out, a->job, name, rank + 1, by_head);
+}
+
 enum posref_status posref_attention_open(struct posref_attention *a, struct posref_job *job)
 {
     int64_t n_v;

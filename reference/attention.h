@@ -99,6 +99,11 @@ void posref_attention_dot(struct posref_ball *out, const double *x, const double
 void posref_attention_dot_ball(struct posref_ball *out, const double *x,
                                const struct posref_ball *y, int64_t n, unsigned prec_bits);
 
+/* Reads tensor `name` of this shape, shared by all heads (*heads = 1), or of that for each head. */
+POSREF_MUST_USE enum posref_status
+posref_attention_input(const double **out, int64_t *heads, struct posref_attention *a,
+                       const char *name, int rank, const int64_t *shape);
+
 /* Reads q_positions and k_positions (default: positions) of n_axes axes into *a. */
 POSREF_MUST_USE enum posref_status
 posref_attention_read_positions(struct posref_attention *a, enum posref_attention_positions how,

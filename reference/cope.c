@@ -45,15 +45,10 @@ const double *posref_cope_weights(const struct posref_attention *a, int64_t head
 static enum posref_status read_weights(struct posref_cope *x, struct posref_attention *a)
 {
     const int64_t npos = a->job->spec->npos_max;
-    const struct posref_tensor *weights = posref_tensors_find(a->job->in, "weights");
-    if (!weights && a->job->op == POSREF_OP_TABLE)
+    if (a->job->op == POSREF_OP_TABLE && !posref_job_has(a->job, "weights"))
         return POSREF_OK;
-    const bool by_head = weights && weights->rank == 3;
-    x->heads = by_head ? a->heads : 1;
-    return by_head ? posref_job_input(&x->weights, a->job, "weights", 3,
-                                      (const int64_t[]){a->heads, npos, a->dim})
-                   : posref_job_input(&x->weights, a->job, "weights", 2,
-                                      (const int64_t[]){npos, a->dim});
+    return posref_attention_input(&x->weights, &x->heads, a, "weights", 2,
+                                  (const int64_t[]){npos, a->dim});
 }
 
 static enum posref_status begin(struct posref_attention *a)

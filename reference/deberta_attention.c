@@ -33,17 +33,13 @@ static const char *const p2c_alone[] = {"content_content", "position_content", N
 static enum posref_status read_side(struct side *out, struct posref_attention *a, const char *name,
                                     bool wanted)
 {
-    const struct posref_tensor *tensor = posref_tensors_find(a->job->in, name);
     const int64_t rows = 2 * posref_deberta_span(a->job->spec);
-    if (!wanted)
-        return tensor ? posref_fail(a->job->err, POSREF_BAD_INPUT, name,
-                                    "is not read with this pos_att_type") : POSREF_OK;
-    const bool shared = tensor && tensor->rank == 2;
-    out->heads = shared ? 1 : a->heads;
-    return shared ? posref_job_input(&out->value, a->job, name, 2,
-                                     (const int64_t[]){rows, a->dim})
-                  : posref_job_input(&out->value, a->job, name, 3,
-                                     (const int64_t[]){a->heads, rows, a->dim});
+    if (wanted)
+        return posref_attention_input(&out->value, &out->heads, a, name, 2,
+                                      (const int64_t[]){rows, a->dim});
+    return posref_job_has(a->job, name)
+               ? posref_fail(a->job->err, POSREF_BAD_INPUT, name,
+                             "is not read with this pos_att_type") : POSREF_OK;
 }
 
 static enum posref_status find_buckets(struct deberta *x, struct posref_attention *a)

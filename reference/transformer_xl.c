@@ -112,17 +112,6 @@ static enum posref_status list_distances(struct posref_attention *a, struct txl 
     return POSREF_OK;
 }
 
-/* u or v_bias: [dim], or [heads, dim]. */
-static enum posref_status read_bias(const double **out, int64_t *heads, struct posref_attention *a,
-                                    const char *name)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(a->job->in, name);
-    const bool shared = tensor && tensor->rank == 1;
-    *heads = shared ? 1 : a->heads;
-    return shared ? posref_job_input(out, a->job, name, 1, (const int64_t[]){a->dim})
-                  : posref_job_input(out, a->job, name, 2, (const int64_t[]){a->heads, a->dim});
-}
-
 static enum posref_status begin(struct posref_attention *a)
 {
     struct posref_job *job = a->job;
@@ -150,9 +139,9 @@ static enum posref_status begin(struct posref_attention *a)
         a->n_terms = 2;
     } else {
         if (status == POSREF_OK)
-            status = read_bias(&x->u, &x->u_heads, a, "u");
+            status = posref_attention_input(&x->u, &x->u_heads, a, "u", 1, &a->dim);
         if (status == POSREF_OK)
-            status = read_bias(&x->v, &x->v_heads, a, "v_bias");
+            status = posref_attention_input(&x->v, &x->v_heads, a, "v_bias", 1, &a->dim);
     }
     if (status == POSREF_OK)
         status = posref_attention_read_positions(a, POSREF_POSITIONS_COUNTED, 1);
