@@ -95,24 +95,14 @@ static enum posref_status check_others(const struct posref_spec *spec, struct po
     return POSREF_OK;
 }
 
-static void settle(struct posref_spec *spec, enum posref_field field, int *value, int otherwise)
-{
-    if (!spec->given[field])
-        *value = otherwise;
-    spec->given[field] = true;
-}
-
 enum posref_status posref_wave_axes_check(struct posref_spec *spec, struct posref_error *err)
 {
     enum posref_status status = check_alone(spec, err);
     if (status != POSREF_OK || !spec->given[POSREF_FIELD_AXES_DIMS])
         return status;
-    settle(spec, POSREF_FIELD_AXES_CHANNELS, &spec->axes_channels, POSREF_AXES_CHANNELS_IN_ORDER);
-    settle(spec, POSREF_FIELD_ANGLE_UNIT, &spec->angle_unit, POSREF_ANGLE_UNIT_RADIAN);
-    if (spec->given[POSREF_FIELD_AXES_LENGTHS] && !spec->given[POSREF_FIELD_LENGTH_EPS]) {
-        spec->length_eps = 0;
-        spec->given[POSREF_FIELD_LENGTH_EPS] = true;
-    }
+    /* Fields left out are 0: in order, radians, nothing added. */
+    spec->given[POSREF_FIELD_AXES_CHANNELS] = spec->given[POSREF_FIELD_ANGLE_UNIT] = true;
+    spec->given[POSREF_FIELD_LENGTH_EPS] = spec->given[POSREF_FIELD_AXES_LENGTHS];
     status = check_dims(spec, err);
     return status == POSREF_OK ? check_others(spec, err) : status;
 }
