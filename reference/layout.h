@@ -30,7 +30,7 @@ struct posref_table_form {
     int copies, rank, width;
     int64_t shape[3]; /* [rank], of a row */
 };
-/* n_columns = rotary_dim / 2. Not for angles, which have neither. */
+/* Angles have the row of one cosine. */
 void posref_layout_table(struct posref_table_form *out, const struct posref_spec *spec);
 /* Places in the row of a copy of column i's cosine and sine; *negated: -sin stands there. */
 void posref_layout_table_at(int *cosine, int *sine, bool *negated,

@@ -166,17 +166,18 @@ static enum posref_status eval(struct posref_job *job)
     const bool wants_table = posref_job_wants(job, POSREF_OP_TABLE, placed);
     const bool wants_rotate = posref_job_wants(job, POSREF_OP_ROTATE, has_x);
     const bool wants_backward = posref_job_wants(job, POSREF_OP_ROTATE_BACKWARD, has_dy);
+    const bool turns = wants_table || wants_rotate || wants_backward;
     const struct posref_plan *plan = NULL;
     struct posref_positions positions = {.n = 0};
     enum posref_status status = posref_rope_plan(&plan, job);
     if (status == POSREF_OK && posref_job_wants(job, POSREF_OP_FREQUENCIES, true))
         status = frequencies(job, plan);
-    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
+    if (status == POSREF_OK && turns)
         status = posref_job_positions(&positions, job, "positions", plan->n_axes);
-    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
+    if (status == POSREF_OK && turns)
         status = posref_xpos_reach(job->spec, "positions", positions.value, positions.n,
                                    job->spec->xpos_center, job->err);
-    if (status == POSREF_OK && (wants_table || wants_rotate || wants_backward))
+    if (status == POSREF_OK && turns)
         status = posref_xpos_count(job->spec, "positions", positions.n * plan->n_pairs, job->err);
     if (status == POSREF_OK && wants_table)
         status = posref_rope_table(job, plan, &positions);

@@ -5,7 +5,7 @@
 #include "plan.h"
 #include "xpos.h"
 
-/* The same with a magnitude for each position. */
+/* fill with a magnitude for each position. */
 static enum posref_status fill_scaled(double *cosines, double *sines,
                                       const struct posref_plan *plan,
                                       const struct posref_positions *positions)
