@@ -21,8 +21,7 @@ struct distance {
 /* Infinity, where the value is beyond the dtype's largest. */
 static bool overflows(double want, double got, enum posref_dtype dtype)
 {
-    return isinf(got) && dtype != POSREF_F64 &&
-           posref_widen(posref_narrow(want, dtype), dtype) == got;
+    return isinf(got) && dtype != POSREF_F64 && posref_rounded(want, dtype) == got;
 }
 
 /* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm

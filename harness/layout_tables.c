@@ -13,7 +13,7 @@
 static double rounded(double x, enum posref_dtype dtype)
 {
     if (dtype != POSREF_F64)
-        return posref_widen(posref_narrow(x, dtype), dtype);
+        return posref_rounded(x, dtype);
     const double most = x * 257;
     return most - (most - x);
 }

@@ -102,19 +102,14 @@ void posref_recipe_text(struct posref_buffer *out, const char *name)
 
 /* ---- comparing ---- */
 
-static double narrowed(double x, enum posref_dtype dtype)
-{
-    return dtype == POSREF_F64 ? x : posref_widen(posref_narrow(x, dtype), dtype);
-}
-
 /* What a recipe gives for an element: the range of it, rounded to the dtype. */
 static void range_at(double *low, double *high, const struct posref_bent *bent, int tensor,
                      int64_t k, enum posref_dtype dtype)
 {
     const double value = ((const double *)bent->outputs.item[tensor].data)[k];
     const double limit = bent->limit[tensor][k];
-    *low = narrowed(value - limit, dtype);
-    *high = narrowed(value + limit, dtype);
+    *low = posref_rounded(value - limit, dtype);
+    *high = posref_rounded(value + limit, dtype);
 }
 
 static bool make_bend(struct posref_bend *out, const struct posref_recipe *recipe,
@@ -183,7 +178,8 @@ static void compare_element(struct comparison *c, int tensor, int64_t k, double 
         const double scale = c->bent[r].scale[tensor][k];
         const double value = ((const double *)c->bent[r].outputs.item[tensor].data)[k];
         if (scale > 0) {
-            const double off = fabs(got - narrowed(value, dtype)) / scale / posref_unit(dtype);
+            const double off =
+                fabs(got - posref_rounded(value, dtype)) / scale / posref_unit(dtype);
             count->largest_u = off <= count->largest_u ? count->largest_u : off;
         }
         if (!(least_high < low[r] || most_low > high[r]))

@@ -60,7 +60,7 @@ static enum posref_status check_exact(const struct posref_tensor *in, enum posre
 {
     const double *value = in->data;
     for (int64_t k = 0; k < posref_tensor_count(in) && dtype != POSREF_F64; k++)
-        if (posref_widen(posref_narrow(value[k], dtype), dtype) != value[k])
+        if (posref_rounded(value[k], dtype) != value[k])
             return posref_fail(err, POSREF_INTERNAL, in->name, "element %lld is not exact in %s",
                                (long long)k, posref_dtype_name(dtype));
     return POSREF_OK;

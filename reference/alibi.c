@@ -116,7 +116,7 @@ static enum posref_status bf16_ball(struct posref_ball *out, const struct posref
     memcpy(&odd, &slope, sizeof odd);
     odd |= side != 0; /* a power of two is exact */
     memcpy(&slope, &odd, sizeof odd);
-    posref_ball_set_double(out, posref_widen(posref_narrow(slope, POSREF_BF16), POSREF_BF16));
+    posref_ball_set_double(out, posref_rounded(slope, POSREF_BF16));
     return POSREF_OK;
 }
 

@@ -126,11 +126,6 @@ bool posref_bend_applies(enum posref_bend_kind kind, const struct posref_spec *s
     }
 }
 
-static double in_16_bits(double x, enum posref_dtype dtype)
-{
-    return posref_widen(posref_narrow(x, dtype), dtype);
-}
-
 static double int16_of(double position)
 {
     double low = fmod(trunc(position), 65536);
@@ -145,8 +140,8 @@ double posref_bend_position(const struct posref_bend *bend, double p, int64_t ro
         switch (bend->step[k].kind) {
         case POSREF_BEND_POSITION_OFFSET: p += value; break;
         case POSREF_BEND_POSITION_SCALE: p *= value; break;
-        case POSREF_BEND_POSITION_BF16: p = in_16_bits(p, POSREF_BF16); break;
-        case POSREF_BEND_POSITION_F16: p = in_16_bits(p, POSREF_F16); break;
+        case POSREF_BEND_POSITION_BF16: p = posref_rounded(p, POSREF_BF16); break;
+        case POSREF_BEND_POSITION_F16: p = posref_rounded(p, POSREF_F16); break;
         case POSREF_BEND_POSITION_ABS: p = fabs(p); break;
         case POSREF_BEND_POSITION_CLAMP: p = fmin(p, value); break;
         case POSREF_BEND_POSITION_WRAP: p = fmod(p, value); break;

@@ -5,11 +5,6 @@
 
 #include <math.h>
 
-static double in_bf16(double x)
-{
-    return posref_widen(posref_narrow(x, POSREF_BF16), POSREF_BF16);
-}
-
 static double slope_of(const struct posref_bend *bend, int h)
 {
     const struct posref_spec *spec = &bend->spec;
@@ -24,7 +19,8 @@ static double slope_of(const struct posref_bend *bend, int h)
     }
     double slope = exp2(-spec->alibi_bias_max * exponent);
     return spec->slopes == POSREF_SLOPES_PUBLISHED_BF16 ||
-                   posref_bend_has(bend, POSREF_BEND_SLOPE_BF16) ? in_bf16(slope) : slope;
+                   posref_bend_has(bend, POSREF_BEND_SLOPE_BF16)
+               ? posref_rounded(slope, POSREF_BF16) : slope;
 }
 
 static double bias_of(const struct posref_bend *bend, double slope, double q, double k)
@@ -37,7 +33,7 @@ static double bias_of(const struct posref_bend *bend, double slope, double q, do
     for (int k_step = 0; k_step < bend->n_steps; k_step++)
         if (bend->step[k_step].kind == POSREF_BEND_MAGNITUDE)
             bias *= bend->step[k_step].value;
-    return posref_bend_has(bend, POSREF_BEND_BIAS_BF16) ? in_bf16(bias) : bias;
+    return posref_bend_has(bend, POSREF_BEND_BIAS_BF16) ? posref_rounded(bias, POSREF_BF16) : bias;
 }
 
 static enum posref_status slopes(struct bend_job *job)

@@ -8,11 +8,6 @@
 
 #define TWO_PI 6.283185307179586
 
-static double in_16_bits(double x, enum posref_dtype dtype)
-{
-    return posref_widen(posref_narrow(x, dtype), dtype);
-}
-
 /* How much of pair i keeps its frequency under yarn or llama3, from the frequency itself. */
 static double kept_share(double theta, double plain, double factor)
 {
@@ -53,8 +48,8 @@ static double bend_theta(double theta, const struct bend_rung *r,
     const double share = kept_share(theta, r->plain, spec->factor);
     const double width = r->width;
     switch (step->kind) {
-    case POSREF_BEND_THETA_BF16: return in_16_bits(theta, POSREF_BF16);
-    case POSREF_BEND_THETA_F16: return in_16_bits(theta, POSREF_F16);
+    case POSREF_BEND_THETA_BF16: return posref_rounded(theta, POSREF_BF16);
+    case POSREF_BEND_THETA_F16: return posref_rounded(theta, POSREF_F16);
     case POSREF_BEND_THETA_INVERSE: return 1 / theta;
     case POSREF_BEND_THETA_ONE: return rescale(1, theta, r);
     case POSREF_BEND_THETA_HALF_STEP:
@@ -160,8 +155,9 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
 static double rounded_angle(const struct posref_bend *bend, double angle)
 {
     if (posref_bend_has(bend, POSREF_BEND_ANGLE_F16))
-        angle = in_16_bits(angle, POSREF_F16);
-    return posref_bend_has(bend, POSREF_BEND_ANGLE_BF16) ? in_16_bits(angle, POSREF_BF16) : angle;
+        angle = posref_rounded(angle, POSREF_F16);
+    return posref_bend_has(bend, POSREF_BEND_ANGLE_BF16) ? posref_rounded(angle, POSREF_BF16)
+                                                         : angle;
 }
 
 double posref_bend_magnitude(const struct bend_job *job, const struct bend_ladder *ladder, int i,
@@ -210,11 +206,13 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
         const bool f16 = dtype == POSREF_F16;
         if (posref_bend_has(bend, f16 ? POSREF_BEND_TABLE_F16 : POSREF_BEND_TABLE_BF16)) {
             const double slack = least * fabs(magnitude);
-            const double c_jump = in_16_bits(c + slack, dtype) - in_16_bits(c - slack, dtype);
-            const double s_jump = in_16_bits(s + slack, dtype) - in_16_bits(s - slack, dtype);
+            const double c_jump = posref_rounded(c + slack, dtype) -
+                                  posref_rounded(c - slack, dtype);
+            const double s_jump = posref_rounded(s + slack, dtype) -
+                                  posref_rounded(s - slack, dtype);
             jump = fmax(jump, (c_jump + s_jump) / fabs(magnitude));
-            c = in_16_bits(c, dtype);
-            s = in_16_bits(s, dtype);
+            c = posref_rounded(c, dtype);
+            s = posref_rounded(s, dtype);
         }
     }
     *error = least + jump;

@@ -163,11 +163,6 @@ static float reduced(const struct posref_bend *bend, float angle)
     return (in_turns - (float)rint((double)in_turns)) * turn;
 }
 
-static double narrowed(double x, enum posref_dtype dtype)
-{
-    return dtype == POSREF_F64 ? x : posref_widen(posref_narrow(x, dtype), dtype);
-}
-
 void posref_bend_recipe_turn(double *cosine, double *sine, double *error,
                              const struct bend_job *job, const struct bend_ladder *ladder, int i,
                              double position)
@@ -190,8 +185,8 @@ void posref_bend_recipe_turn(double *cosine, double *sine, double *error,
     for (int d = POSREF_F16; d <= POSREF_BF16; d++)
         if (posref_bend_has(bend, d == POSREF_F16 ? POSREF_BEND_TABLE_F16
                                                   : POSREF_BEND_TABLE_BF16)) {
-            *cosine = narrowed(*cosine, (enum posref_dtype)d);
-            *sine = narrowed(*sine, (enum posref_dtype)d);
+            *cosine = posref_rounded(*cosine, (enum posref_dtype)d);
+            *sine = posref_rounded(*sine, (enum posref_dtype)d);
         }
     if (posref_bend_has(bend, POSREF_BEND_PRODUCTS_NARROW))
         *error = 0;
@@ -201,7 +196,8 @@ double posref_bend_recipe_rotate(const struct bend_job *job, double u, double c,
                                  double s)
 {
     if (posref_bend_has(job->bend, POSREF_BEND_PRODUCTS_NARROW))
-        return narrowed(narrowed(u * c, job->dtype) - narrowed(v * s, job->dtype), job->dtype);
+        return posref_rounded(posref_rounded(u * c, job->dtype) -
+                              posref_rounded(v * s, job->dtype), job->dtype);
     if (job->dtype == POSREF_F64)
         return u * c - v * s;
     return (double)((float)(u * c) - (float)(v * s));

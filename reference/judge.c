@@ -56,7 +56,7 @@ static bool element_holds(const struct judge_unit *unit, int which, double limit
                           enum posref_dtype dtype)
 {
     double want = unit->want[which], got = unit->got[which];
-    if (posref_judge_overflows(want, dtype) || isinf(want))
+    if (posref_judge_overflows(want, dtype))
         return isinf(got) && signbit(got) == signbit(want);
     return fabs(got - want) <= limit; /* false for NaN */
 }
@@ -79,12 +79,6 @@ struct sums {
     int64_t n;
 };
 
-/* What the dtype can hold of a golden value. */
-static double nearest(double want, enum posref_dtype dtype)
-{
-    return dtype == POSREF_F64 ? want : posref_widen(posref_narrow(want, dtype), dtype);
-}
-
 /* Errors are counted from the nearest value of the dtype, not from the golden one: golden values
  * that recur (the cosine of a pair that hardly turns, times an attention factor) would lend an
  * honest kernel's mean the error of their one common rounding. */
@@ -97,7 +91,7 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit,
         return;
     double want[2];
     for (int which = 0; which < 2; which++) {
-        want[which] = nearest(unit->want[which], dtype);
+        want[which] = posref_rounded(unit->want[which], dtype);
         sums->signed_error += copysign(1, unit->want[which]) * (unit->got[which] - want[which]) /
                               (2 * unit->scale);
     }
@@ -326,7 +320,7 @@ static void tell(const struct posref_judge_watch *watch, const struct judge_case
                 continue;
             error = off <= error ? error : isnan(off) ? HUGE_VAL : off;
             sum += copysign(1, unit->want[which]) *
-                   (unit->got[which] - nearest(unit->want[which], c->dtype));
+                   (unit->got[which] - posref_rounded(unit->want[which], c->dtype));
         }
         watch->see(watch->ctx, unit->position, error / unit->scale,
                    sum / (unit->n * unit->scale));

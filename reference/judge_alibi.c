@@ -25,9 +25,8 @@ static double slope_of(const struct posref_spec *spec, int h)
     int num, den;
     posref_layout_slope(&num, &den, spec, h);
     const double slope = exp2(-spec->alibi_bias_max * num / den);
-    return spec->slopes == POSREF_SLOPES_PUBLISHED_BF16
-               ? posref_widen(posref_narrow(slope, POSREF_BF16), POSREF_BF16)
-               : slope;
+    return spec->slopes == POSREF_SLOPES_PUBLISHED_BF16 ? posref_rounded(slope, POSREF_BF16)
+                                                        : slope;
 }
 
 static double bias_of(const struct posref_spec *spec, double slope, double q, double k)

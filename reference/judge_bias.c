@@ -49,10 +49,8 @@ enum posref_status posref_judge_units_table(struct judge_case *c)
     enum posref_status status = posref_judge_allocate(c, count);
     for (int64_t k = 0; k < count && status == POSREF_OK; k++) {
         struct judge_unit *unit = posref_judge_add_one(c, tensor, k, (int)(k / per_head));
-        double want = unit->want[0];
+        const double want = posref_rounded(unit->want[0], c->dtype);
         unit->moves = true;
-        if (c->dtype != POSREF_F64)
-            want = posref_widen(posref_narrow(want, c->dtype), c->dtype);
         if (!c->copies_hold || want == unit->got[0])
             continue;
         c->copies_hold = false;

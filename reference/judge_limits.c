@@ -67,7 +67,7 @@ double posref_judge_limit(const struct judge_unit *unit, int which, const struct
 
 bool posref_judge_overflows(double want, enum posref_dtype dtype)
 {
-    return dtype != POSREF_F64 && isinf(posref_widen(posref_narrow(want, dtype), dtype));
+    return isinf(posref_rounded(want, dtype));
 }
 
 /* Zeros of golden's names and shapes. */
@@ -93,10 +93,9 @@ static void fill(struct posref_tensors *out, const struct judge_case *c, enum po
         for (int which = 0; which < c->unit[k].n; which++) {
             const struct judge_unit *unit = &c->unit[k];
             double *limit = out->item[unit->tensor[which]].data;
-            const double want = unit->want[which];
-            const bool infinite = isinf(want) || posref_judge_overflows(want, c->dtype);
             limit[unit->element[which]] =
-                infinite ? (double)INFINITY : posref_judge_limit(unit, which, &l, c->dtype);
+                posref_judge_overflows(unit->want[which], c->dtype)
+                    ? (double)INFINITY : posref_judge_limit(unit, which, &l, c->dtype);
         }
 }
 

@@ -110,3 +110,8 @@ double posref_widen(uint32_t bits, enum posref_dtype dtype)
     memcpy(&x, &magnitude, sizeof x);
     return x;
 }
+
+double posref_rounded(double x, enum posref_dtype dtype)
+{
+    return dtype == POSREF_F64 ? x : posref_widen(posref_narrow(x, dtype), dtype);
+}

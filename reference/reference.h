@@ -579,5 +579,7 @@ const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme);
 uint32_t posref_narrow(double x, enum posref_dtype dtype);
 /* The exact value of those bits. */
 double posref_widen(uint32_t bits, enum posref_dtype dtype);
+/* Both: the value of the dtype that is nearest to x; x itself for f64. */
+double posref_rounded(double x, enum posref_dtype dtype);
 
 #endif
