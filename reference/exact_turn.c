@@ -2,6 +2,8 @@
 /* Exact parts of a turn: whether an angle is one, and what it does to a pair. */
 #include "exact_turn.h"
 
+#include "whole.h"
+
 #include <math.h>
 
 /* x = odd * 2^exponent, x > 0. */
@@ -16,41 +18,6 @@ static int64_t odd_part(int *exponent, double x)
     return odd;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
-/* x^n, or -1 beyond 2^62. */
-static int64_t power(int64_t x, int64_t n)
-{
-    int64_t out = 1;
-    if (x == 1)
-        return 1;
-    for (; n > 0; n--) {
-        if (out > ((int64_t)1 << 62) / x)
-            return -1;
-        out *= x;
-    }
-    return out;
-}
-
-/* The whole n-th root of x, or -1. */
-static int64_t root(int64_t x, int64_t n)
-{
-    if (x == 1 || n == 1)
-        return x;
-    int64_t low = 1, high = (int64_t)1 << 27; /* x < 2^53 and n > 1 */
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2, raised = power(middle, n);
-        if (raised >= 0 && raised <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return power(low, n) == x ? low : -1;
-}
-
 bool posref_exact_turn_rational(int64_t *odd, bool *inverse, int64_t *exponent,
                                 const struct posref_ladder *ladder, int i)
 {
@@ -62,13 +29,13 @@ bool posref_exact_turn_rational(int64_t *odd, bool *inverse, int64_t *exponent,
     *exponent = 0;
     if (num == 0)
         return true;
-    const int64_t common = gcd(num, den);
+    const int64_t common = posref_whole_gcd(num, den);
     num /= common;
     den /= common;
-    const int64_t base = odd_part(&two, ladder->base), of_base = root(base, den);
-    if (of_base < 0 || two * num % den != 0)
+    const int64_t base = odd_part(&two, ladder->base), of_base = posref_whole_root(base, den);
+    if (of_base == 0 || two * num % den != 0)
         return false;
-    *odd = power(of_base, num);
+    *odd = posref_whole_power(of_base, num, (int64_t)1 << 62);
     *exponent = (*inverse ? -1 : 1) * (two * num / den);
     return *odd > 0;
 }

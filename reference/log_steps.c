@@ -4,55 +4,19 @@
  * by integers. */
 #include "log_steps.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* base^exponent, or -1 when it exceeds limit >= 1. */
-static int64_t power_capped(int64_t base, int64_t exponent, int64_t limit)
-{
-    int64_t value = 1;
-    if (base == 1)
-        return 1;
-    for (; exponent > 0; exponent--) {
-        if (value > limit / base)
-            return -1;
-        value *= base;
-    }
-    return value;
-}
-
-/* r >= 1 with r^degree = n >= 1, or 0. */
-static int64_t root_exact(int64_t n, int64_t degree)
-{
-    int64_t low = 1, high = n;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (power_capped(middle, degree, n) < 0)
-            high = middle - 1;
-        else
-            low = middle;
-    }
-    return power_capped(low, degree, n) == n ? low : 0;
-}
+#include "whole.h"
 
 /* Whether (n / low)^steps = (high / low)^t for t > 0. With a common factor taken out of steps and
  * t, unique factorisation says: n / low = r^t and high / low = r^steps for a rational r. */
 static bool is_whole(const struct posref_log_steps *s, int64_t n, int64_t t)
 {
-    const int64_t common = gcd(s->steps, t);
-    const int64_t near = gcd(n, s->low), far = gcd(s->high, s->low);
-    const int64_t top = root_exact(n / near, t / common);
-    const int64_t bottom = root_exact(s->low / near, t / common);
+    const int64_t common = posref_whole_gcd(s->steps, t);
+    const int64_t near = posref_whole_gcd(n, s->low), far = posref_whole_gcd(s->high, s->low);
+    const int64_t top = posref_whole_root(n / near, t / common);
+    const int64_t bottom = posref_whole_root(s->low / near, t / common);
     return top > 0 && bottom > 0 &&
-           power_capped(top, s->steps / common, POSREF_MAX_DISTANCE) == s->high / far &&
-           power_capped(bottom, s->steps / common, POSREF_MAX_DISTANCE) == s->low / far;
+           posref_whole_power(top, s->steps / common, POSREF_MAX_DISTANCE) == s->high / far &&
+           posref_whole_power(bottom, s->steps / common, POSREF_MAX_DISTANCE) == s->low / far;
 }
 
 static enum posref_status enclose(struct posref_ball *out, const struct posref_log_steps *s,

@@ -11,6 +11,7 @@
  * none.
  */
 #include "scaling.h"
+#include "whole.h"
 
 #include <math.h>
 
@@ -90,17 +91,6 @@ static bool rational_logarithm(int64_t *p, int64_t *q, double factor, double ori
     return false;
 }
 
-static int64_t whole_root(int64_t n)
-{
-    int64_t root = (int64_t)rint(sqrt((double)n));
-    return root * root == n ? root : 0;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 static enum posref_status su(struct posref_ball *out, const struct posref_spec *spec,
                              unsigned prec_bits)
 {
@@ -108,8 +98,9 @@ static enum posref_status su(struct posref_ball *out, const struct posref_spec *
     struct posref_ball part;
     int64_t p, q;
     if (rational_logarithm(&p, &q, spec->factor, original)) {
-        const int64_t common = gcd(p + q, q);
-        const int64_t num = whole_root((p + q) / common), den = whole_root(q / common);
+        const int64_t common = posref_whole_gcd(p + q, q);
+        const int64_t num = posref_whole_root((p + q) / common, 2);
+        const int64_t den = posref_whole_root(q / common, 2);
         if (num && den) {
             posref_ball_ratio(out, num, den, prec_bits);
             return POSREF_OK;

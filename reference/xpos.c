@@ -17,6 +17,7 @@
 #include "xpos.h"
 
 #include "scaling.h"
+#include "whole.h"
 
 #include <math.h>
 
@@ -73,31 +74,13 @@ enum posref_status posref_xpos_count(const struct posref_spec *spec, const char 
                        "call, got %lld", MAX_SCALES, (long long)count);
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 /* zeta_i = num / den in lowest terms; num <= den < 2^18. */
 static void zeta(int64_t *num, int64_t *den, const struct posref_spec *spec, int i)
 {
     const int64_t a = 10 * (int64_t)i + 2 * (int64_t)spec->rotary_dim;
-    const int64_t b = 7 * (int64_t)spec->rotary_dim, common = gcd(a, b);
+    const int64_t b = 7 * (int64_t)spec->rotary_dim, common = posref_whole_gcd(a, b);
     *num = a / common;
     *den = b / common;
-}
-
-/* The whole t-th root of n, or 0. */
-static int64_t whole_root(int64_t n, int t)
-{
-    for (int64_t root = 1; root <= n; root++) {
-        int64_t power = 1;
-        for (int k = 0; k < t && power <= n; k++)
-            power *= root;
-        if (power >= n)
-            return power == n ? root : 0;
-    }
-    return 0;
 }
 
 static void times_power(struct posref_ball *x, int64_t base, int64_t n)
@@ -129,8 +112,7 @@ static bool times_exactly(struct posref_ball *x, int64_t num, int64_t den,
     for (int t = 1; t <= 18; t++) {
         if (fabs(rint(t * near) - t * near) > 1e-6)
             continue;
-        const int64_t a = t == 1 ? num : whole_root(num, t);
-        const int64_t b = t == 1 ? den : whole_root(den, t);
+        const int64_t a = posref_whole_root(num, t), b = posref_whole_root(den, t);
         struct posref_ball scaled, under;
         int64_t n;
         if (!a || !b)
