@@ -19,24 +19,19 @@
  * zeta_i^(-(p - C)/B), zeta_i = (i/(R/2) + 0.4) / 1.4.
  * For p != 0 and w != 0 the angle is not 0 and c, s are not rational, so no output ties; at p = 0
  * everything is exact and Arb's radius is 0. */
-#include "attention.h"
 #include "rope_axes.h"
+#include "rope_heads.h"
 #include "rope_table.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-struct rope_kept {
-    arb_ptr y;
-    slong prec; /* 0: none yet */
-};
 
 struct rope {
     struct oracle_tally *tally;
     struct oracle_case *c;
     struct rope_frequencies f;
     int64_t dim, n_positions, n_heads;
-    bool reads_half, writes_half, mismatched, inverse, linear, xpos, xpos_key;
+    bool reads_half, writes_half, mismatched, inverse, xpos, xpos_key;
     double xpos_base, xpos_center;
     int64_t first; /* rotated channel */
     bool *written; /* [dim] of y */
@@ -45,7 +40,6 @@ struct rope {
     struct rope_table table;
     int64_t position, pair; /* the unit at hand */
     arb_t c_arb, s_arb, one, two;
-    struct rope_kept *kept[2]; /* rotated rows of q and k: attention alone */
 };
 
 static bool frequency_unit(void *ctx, slong prec)
@@ -229,27 +223,20 @@ static void turned_by(struct rope *r, int64_t frequency, double position, const 
     arb_mul(r->s_arb, r->s_arb, factor, prec + 64);
 }
 
-/* One head's vector at a position, rotated: pairs turn, the rest is copied. */
-static void rotated(arb_ptr y, struct rope *r, const double *row, double position, bool key,
-                    slong prec)
+/* One head's vector: pairs turn, the rest stays. */
+static void rotate(arb_ptr y, void *ctx, arb_srcptr x, const double *position, bool key,
+                   slong prec)
 {
+    struct rope *r = ctx;
     arb_t factor;
-    arb_ptr x = _arb_vec_init(r->dim);
     arb_init(factor);
-    for (int64_t k = 0; k < r->dim; k++)
-        if (r->linear)
-            oracle_phi(x + k, row[k], prec);
-        else
-            arb_set_d(x + k, row[k]);
     rope_attention_factor(factor, &r->f, prec + 64);
-    for (int64_t k = 0; k < r->dim; k++)
-        arb_set(y + k, x + k);
     for (int64_t i = 0; i < r->f.n_turning; i++)
         for (int which = 0; which < 2; which++) {
             if (which == 0 && r->xpos)
-                xpos_scale(factor, r, i, position, key, prec + 128);
+                xpos_scale(factor, r, i, *position, key, prec + 128);
             if (which == 0 || r->mismatched)
-                turned_by(r, r->mismatched ? (2 * i + which) % r->f.n_pairs : i, position, factor,
+                turned_by(r, r->mismatched ? (2 * i + which) % r->f.n_pairs : i, *position, factor,
                           prec);
             arb_ptr out = y + member(r, r->writes_half, i, which);
             arb_set(r->one, x + member(r, r->reads_half, i, which));
@@ -261,62 +248,13 @@ static void rotated(arb_ptr y, struct rope *r, const double *row, double positio
                 arb_submul(out, r->two, r->s_arb, prec + 64);
         }
     arb_clear(factor);
-    _arb_vec_clear(x, r->dim);
-}
-
-/* The rotated rows of one side, kept for the precision they were made for. */
-static arb_ptr kept(struct rope *r, int side, int64_t row, const double *x, double position,
-                    slong prec)
-{
-    struct rope_kept *kept = &r->kept[side][row];
-    if (kept->prec == prec)
-        return kept->y;
-    if (!kept->y)
-        kept->y = _arb_vec_init(r->dim);
-    rotated(kept->y, r, x, position, side == 1, prec);
-    kept->prec = prec;
-    return kept->y;
-}
-
-static void score_term(arb_ptr out, struct oracle_attention *a, int64_t head, int64_t i, int64_t j,
-                       slong prec)
-{
-    struct rope *r = a->ctx;
-    const double *k_row = oracle_k(a, head, j);
-    arb_ptr q = kept(r, 0, i * a->heads + head, oracle_q(a, head, i), oracle_q_position(a, 0, i),
-                     prec);
-    arb_ptr k = kept(r, 1, (k_row - a->k->data) / r->dim, k_row, oracle_k_position(a, 0, j), prec);
-    arb_zero(out);
-    for (int64_t c = 0; c < r->dim; c++)
-        arb_addmul(out, q + c, k + c, prec + 64);
 }
 
 static void judge_attention(struct rope *r)
 {
-    struct oracle_attention a = {.tally = r->tally, .c = r->c, .ctx = r, .term = score_term};
-    if (!oracle_attention_wanted(r->c) || r->c->error[0])
-        return;
-    r->linear = oracle_is(r->c, "attention_kind", "linear");
-    if (r->linear)
-        a.denominator = oracle_plain_products;
-    if (r->linear && oracle_output(r->c, "scores")) {
-        oracle_fail(r->c, "attention_kind=linear has no scores");
-        return;
-    }
-    struct oracle_tensor *side[2] = {oracle_input(r->c, "q"), oracle_input(r->c, "k")};
-    int64_t n[2] = {0, 0};
-    for (int s = 0; s < 2 && side[s]; s++) {
-        n[s] = side[s]->count / r->dim;
-        r->kept[s] = calloc((size_t)n[s] + 1, sizeof *r->kept[s]);
-    }
-    if (r->kept[0] && r->kept[1])
-        oracle_attention_judge(&a);
-    for (int s = 0; s < 2 && r->kept[s]; s++) {
-        for (int64_t row = 0; row < n[s]; row++)
-            if (r->kept[s][row].y)
-                _arb_vec_clear(r->kept[s][row].y, r->dim);
-        free(r->kept[s]);
-    }
+    struct rope_heads heads = {.tally = r->tally, .c = r->c, .dim = r->dim, .n_axes = 1, .ctx = r,
+                               .rotate = rotate};
+    rope_heads_judge(&heads);
 }
 
 static bool check_shapes(struct rope *r)
