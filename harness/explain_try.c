@@ -5,7 +5,6 @@
 #include "trial.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Beyond an eighth of its norm an element tells nothing. */
 #define TELLING 0.125
@@ -83,8 +82,7 @@ static bool bend_positions(struct posref_tensors *out, const struct posref_bend 
     *out = *in;
     for (int i = 0; i < in->n; i++) {
         const struct posref_tensor *t = &in->item[i];
-        const char *end = strstr(t->name, "positions");
-        if (!end || end[strlen("positions")] || bend->n_steps == 0 || t->rank < 1)
+        if (!posref_trial_is_positions(t) || bend->n_steps == 0 || t->rank < 1)
             continue;
         const int64_t n = posref_tensor_count(t), rows = t->shape[t->rank - 1];
         double *value = scratch->alloc(scratch->ctx, (size_t)n * sizeof *value + 1);

@@ -2,6 +2,8 @@
 /* What the twists do. */
 #include "twists.h"
 
+#include "trial.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -26,13 +28,12 @@ static int find(const struct posref_tensors *set, const char *name)
     return -1;
 }
 
-static bool is_positions(const struct posref_tensor *tensor)
-{
-    const char *end = strstr(tensor->name, "positions");
-    return end && end[strlen("positions")] == '\0';
-}
-
 /* ---- axes ---- */
+
+static bool has_axes(const struct posref_tensor *tensor)
+{
+    return posref_trial_is_positions(tensor) && tensor->rank == 2;
+}
 
 /* Rows of positions in another order: row a is the old row from[a]. */
 static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *t, const int *from)
@@ -40,7 +41,7 @@ static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *
     bool changed = false;
     for (int i = 0; i < set->n; i++) {
         const struct posref_tensor old = set->item[i];
-        if (!is_positions(&old) || old.rank != 2 || old.shape[0] < 2)
+        if (!has_axes(&old) || old.shape[0] < 2)
             continue;
         double *data = renew(set, i, t);
         for (int64_t a = 0; a < old.shape[0] && data; a++)
@@ -54,7 +55,7 @@ static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *
 static int axes_of(const struct posref_tensors *set)
 {
     for (int i = 0; i < set->n; i++)
-        if (is_positions(&set->item[i]) && set->item[i].rank == 2)
+        if (has_axes(&set->item[i]))
             return (int)set->item[i].shape[0];
     return 1;
 }
@@ -99,8 +100,8 @@ bool posref_twist_axis_mirror(struct posref_tensors *set, const struct posref_tw
     for (int i = 0; i < set->n; i++) {
         const int64_t axis = (int64_t)t->value, n = set->item[i].shape[1];
         double lo, hi, *data;
-        if (!is_positions(&set->item[i]) || set->item[i].rank != 2 ||
-            axis >= set->item[i].shape[0] || (data = renew(set, i, t)) == NULL)
+        if (!has_axes(&set->item[i]) || axis >= set->item[i].shape[0] ||
+            (data = renew(set, i, t)) == NULL)
             continue;
         range_of(&lo, &hi, data + axis * n, n);
         for (int64_t k = axis * n; k < (axis + 1) * n; k++)
@@ -115,8 +116,7 @@ bool posref_twist_axes_centre(struct posref_tensors *set, const struct posref_tw
     bool changed = false;
     for (int i = 0; i < set->n; i++) {
         double lo, hi, *data;
-        if (!is_positions(&set->item[i]) || set->item[i].rank != 2 ||
-            (data = renew(set, i, t)) == NULL)
+        if (!has_axes(&set->item[i]) || (data = renew(set, i, t)) == NULL)
             continue;
         const int64_t n = set->item[i].shape[1];
         for (int64_t a = 0; a < set->item[i].shape[0]; a++) {
@@ -147,12 +147,19 @@ static bool line(struct posref_tensors *set, const struct posref_twisting *t, in
     return data != NULL;
 }
 
-bool posref_twist_negate_positions(struct posref_tensors *set, const struct posref_twisting *t)
+static bool multiply_positions(struct posref_tensors *set, const struct posref_twisting *t,
+                               double factor)
 {
     bool changed = false;
-    for (int i = 0; i < set->n && !posref_positions_hide_keys(t->spec); i++)
-        changed = (is_positions(&set->item[i]) && line(set, t, i, -1, 0)) || changed;
+    for (int i = 0; i < set->n; i++)
+        if (posref_trial_is_positions(&set->item[i]))
+            changed = line(set, t, i, factor, 0) || changed;
     return changed;
+}
+
+bool posref_twist_negate_positions(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return !posref_positions_hide_keys(t->spec) && multiply_positions(set, t, -1);
 }
 
 bool posref_twist_cut_table(struct posref_tensors *set, const struct posref_twisting *t)
@@ -299,12 +306,10 @@ bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_tw
 bool posref_twist_scale_bias(struct posref_tensors *set, const struct posref_twisting *t)
 {
     const double scale = scale_of(set, t);
-    if (scale == 1 || t->spec->scheme != POSREF_SCHEME_ALIBI)
-        return scale != 1 && line(set, t, find(set, "weights"), scale, 0);
-    bool changed = false;
-    for (int i = 0; i < set->n; i++)
-        changed = (is_positions(&set->item[i]) && line(set, t, i, scale, 0)) || changed;
-    return changed;
+    if (scale == 1)
+        return false;
+    return t->spec->scheme == POSREF_SCHEME_ALIBI ? multiply_positions(set, t, scale)
+                                                  : line(set, t, find(set, "weights"), scale, 0);
 }
 
 /* ---- outputs ---- */
