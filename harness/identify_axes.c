@@ -36,12 +36,10 @@ struct axes {
 /* ---- questions ---- */
 
 static enum posref_status ask(const double **y, struct axes *a, struct posref_tensors *in,
-                              bool first, struct posref_error *err)
+                              struct posref_error *err)
 {
     struct posref_tensors got;
-    const enum posref_op op = POSREF_OP_ROTATE;
-    enum posref_status status = first ? posref_probe_dtype(&got, a->probe, op, in, err)
-                                      : posref_probe_ask(&got, a->probe, op, in, err);
+    enum posref_status status = posref_probe_ask(&got, a->probe, POSREF_OP_ROTATE, in, err);
     if (status == POSREF_OK && a->probe->verdict == POSREF_VERDICT_PASS)
         *y = got.item[0].data;
     return status;
@@ -62,28 +60,6 @@ static enum posref_status no_memory(struct posref_error *err)
     return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
 }
 
-static enum posref_status ask_basis(struct posref_basis *out, struct axes *a,
-                                    struct posref_error *err)
-{
-    static const double position[3] = {0, 1, 5};
-    const double **matrix[3] = {&out->at_0, &out->at_1, &out->at_5};
-    const int dim = out->dim = a->pairs.dim = a->probe->spec->dim;
-    for (int k = 0; k < 3; k++) {
-        struct posref_tensors in;
-        double *x, *p = rows(&x, &in, a, dim);
-        if (!p)
-            return no_memory(err);
-        for (int e = 0; e < a->n_axes * dim; e++)
-            p[e] = position[k] * a->unit_position;
-        for (int c = 0; c < dim; c++)
-            x[(size_t)c * (size_t)dim + (size_t)c] = 1;
-        enum posref_status status = ask(matrix[k], a, &in, k == 0, err);
-        if (status != POSREF_OK || a->probe->verdict != POSREF_VERDICT_PASS)
-            return status;
-    }
-    return POSREF_OK;
-}
-
 /* Row [axis][step]: that axis alone at 2^step, every pair (1, 0). */
 static enum posref_status ask_angles(double **angle, struct axes *a, struct posref_error *err)
 {
@@ -99,7 +75,7 @@ static enum posref_status ask_angles(double **angle, struct axes *a, struct posr
         for (int i = 0; i < n; i++)
             x[r * dim + a->pairs.pair[i].in[0]] = 1;
     }
-    enum posref_status status = ask(&y, a, &in, false, err);
+    enum posref_status status = ask(&y, a, &in, err);
     for (int e = 0; y && e < n_rows * n; e++) {
         const struct posref_pair *pair = &a->pairs.pair[e % n];
         (*angle)[e] = atan2(y[e / n * dim + pair->out[1]], y[e / n * dim + pair->out[0]]);
@@ -122,7 +98,7 @@ static enum posref_status ask_witness(struct axes *a, struct posref_error *err)
                                        a->unit_position;
     for (int e = 0; e < n_rows * dim; e++)
         x[e] = (double)(e * 37 % 61 + 1) / 64;
-    return ask(&a->y, a, &a->in, false, err);
+    return ask(&a->y, a, &a->in, err);
 }
 
 /* ---- what was measured ---- */
@@ -449,7 +425,7 @@ enum posref_status posref_identify_axes(struct posref_identity *id, struct posre
     if (id->asked.given[POSREF_FIELD_ANGLE_UNIT] &&
         id->asked.angle_unit != POSREF_ANGLE_UNIT_RADIAN)
         a.unit_position = 0x1p-6;
-    enum posref_status status = ask_basis(&basis, &a, err);
+    enum posref_status status = posref_basis_ask(&basis, probe, a.unit_position, err);
     if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
         return status;
     id->dtype = probe->dtype;

@@ -4,13 +4,23 @@
 #ifndef POSREF_IDENTIFY_PAIRS_H
 #define POSREF_IDENTIFY_PAIRS_H
 
-#include "vectors/vectors.h"
+#include "probe.h"
 
 /* y of every basis vector, [dim, dim] row major: row c is what channel c becomes. */
 struct posref_basis {
     int dim;
     const double *at_0, *at_1, *at_5; /* at positions 0, 1 and 5 */
 };
+
+/* Asks the plugin about the probe's spec, all axes of the positions at `unit` times these; the
+ * first question finds the dtype. */
+POSREF_MUST_USE enum posref_status posref_basis_ask(struct posref_basis *out,
+                                                    struct posref_probe *probe, double unit,
+                                                    struct posref_error *err);
+POSREF_MUST_USE enum posref_status posref_basis_eval(struct posref_basis *out,
+                                                     const struct posref_spec *spec,
+                                                     const struct posref_arena *arena,
+                                                     struct posref_error *err);
 
 struct posref_pair {
     int in[2];  /* in[0] < in[1] */

@@ -18,64 +18,6 @@ struct measured {
     int broken_at;      /* position from which angles no longer follow one frequency; 0: none */
 };
 
-/* ---- the plugin and the reference on basis vectors ---- */
-
-static enum posref_status basis_input(struct posref_tensors *in, double position, int dim,
-                                      const struct posref_arena *arena, struct posref_error *err)
-{
-    const int64_t n = dim;
-    in->n = 0;
-    double *p = posref_probe_input(in, "positions", 1, &n, arena);
-    double *x = posref_probe_input(in, "x", 2, (const int64_t[]){n, n}, arena);
-    if (!p || !x)
-        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    for (int c = 0; c < dim; c++) {
-        p[c] = position;
-        x[(size_t)c * (size_t)dim + (size_t)c] = 1;
-    }
-    return POSREF_OK;
-}
-
-/* Asks for the three matrices; the first question finds the dtype. */
-static enum posref_status ask_basis(struct posref_basis *out, struct posref_probe *probe,
-                                    struct posref_error *err)
-{
-    static const double position[3] = {0, 1, 5};
-    const double **matrix[3] = {&out->at_0, &out->at_1, &out->at_5};
-    out->dim = probe->spec->dim;
-    for (int k = 0; k < 3; k++) {
-        struct posref_tensors in, got;
-        enum posref_status status = basis_input(&in, position[k], out->dim, probe->arena, err);
-        if (status == POSREF_OK && k == 0)
-            status = posref_probe_dtype(&got, probe, POSREF_OP_ROTATE, &in, err);
-        else if (status == POSREF_OK)
-            status = posref_probe_ask(&got, probe, POSREF_OP_ROTATE, &in, err);
-        if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
-            return status;
-        *matrix[k] = got.item[0].data;
-    }
-    return POSREF_OK;
-}
-
-static enum posref_status reference_basis(struct posref_basis *out, const struct posref_spec *spec,
-                                          const struct posref_arena *arena,
-                                          struct posref_error *err)
-{
-    static const double position[3] = {0, 1, 5};
-    const double **matrix[3] = {&out->at_0, &out->at_1, &out->at_5};
-    out->dim = spec->dim;
-    for (int k = 0; k < 3; k++) {
-        struct posref_tensors in, got;
-        enum posref_status status = basis_input(&in, position[k], out->dim, arena, err);
-        if (status == POSREF_OK)
-            status = posref_eval(&got, spec, POSREF_OP_ROTATE, &in, arena, err);
-        if (status != POSREF_OK)
-            return status;
-        *matrix[k] = got.item[0].data;
-    }
-    return POSREF_OK;
-}
-
 /* ---- which layout of the reference's ---- */
 
 /* A plain spec of the measured width in one of the reference's layouts. */
@@ -131,7 +73,7 @@ static enum posref_status find_layout(bool *found, struct posref_identity *id, s
         struct posref_pairs like;
         if (!layout_spec(&spec, id, 2 * m->pairs.n, k / 2 / n_pairings, k / 2 % n_pairings, k % 2))
             continue;
-        enum posref_status status = reference_basis(&basis, &spec, arena, err);
+        enum posref_status status = posref_basis_eval(&basis, &spec, arena, err);
         if (status == POSREF_BAD_INPUT)
             continue;
         if (status == POSREF_OK)
@@ -386,7 +328,7 @@ enum posref_status posref_identify_rope(struct posref_identity *id, struct posre
     id->op = POSREF_OP_ROTATE;
     if (posref_spec_axes(&id->asked) > 1)
         return posref_identify_axes(id, probe, err);
-    enum posref_status status = ask_basis(&basis, probe, err);
+    enum posref_status status = posref_basis_ask(&basis, probe, 1, err);
     if (status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED)
         return identify_table(id, &m, probe, err);
     if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
