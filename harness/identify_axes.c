@@ -351,25 +351,26 @@ static enum posref_status search(struct axes *a, struct posref_error *err)
 {
     static const double units[] = {0x1p-52, 0x1p-24};
     const bool dims = a->id->asked.given[POSREF_FIELD_AXES_DIMS];
-    struct posref_identity *one = a->probe->arena->alloc(a->probe->arena->ctx, sizeof *one);
-    if (!one)
+    struct posref_identity *whole = a->probe->arena->alloc(a->probe->arena->ctx, 2 * sizeof *whole);
+    if (!whole)
         return no_memory(err);
+    struct posref_identity *own = whole + 1;
     for (size_t t = a->probe->dtype == POSREF_F64 ? 0 : 1; t < 2 && !a->found; t++) {
         struct posref_spec asked = a->id->asked;
         a->u = units[t];
         if (distance(a, &asked) <= 1)
             accept(a, &asked, NULL);
-        for (int family = 0; family < 3; family++) /* the asked family first */
-            if (family == (dims ? 2 : 0)) {
-                if (fit_ladder(one, a, a->sorted, a->pairs.n))
-                    try_sections(a, one);
-            } else if (family == (dims ? 0 : 1)) {
-                if (fit_own(one, a))
-                    try_dims(a, one, POSREF_AXES_LADDER_INDEPENDENT);
-            } else if (fit_ladder(one, a, a->sorted, a->pairs.n)) {
-                try_dims(a, one, POSREF_AXES_LADDER_SHARED);
-                try_dims(a, one, POSREF_AXES_LADDER_SPLIT);
-            }
+        const bool fits_whole = fit_ladder(whole, a, a->sorted, a->pairs.n);
+        if (fits_whole && !dims) /* the asked family first */
+            try_sections(a, whole);
+        if (fit_own(own, a))
+            try_dims(a, own, POSREF_AXES_LADDER_INDEPENDENT);
+        if (fits_whole) {
+            try_dims(a, whole, POSREF_AXES_LADDER_SHARED);
+            try_dims(a, whole, POSREF_AXES_LADDER_SPLIT);
+        }
+        if (fits_whole && dims)
+            try_sections(a, whole);
     }
     return POSREF_OK;
 }
