@@ -187,7 +187,7 @@ bool posref_explain_estimate(double *value, const struct posref_fault *fault,
     if (!s.value || bent.outputs.n != f->actual.n ||
         posref_tensor_count(&bent.outputs.item[0]) != posref_tensor_count(&f->actual.item[0]))
         return false;
-    if (fault->change)
+    if (fault->field == POSREF_FIELD_BASE)
         return base_of(value, &s, &bend.spec);
     switch (fault->bend[0]) {
     case POSREF_BEND_MAGNITUDE: return stretch_of(value, &s) && fabs(*value - 1) > 1e-5;

@@ -175,15 +175,6 @@ bool posref_change_xpos_side(struct posref_spec *spec, double value)
     return has_xpos(spec);
 }
 
-bool posref_change_xpos_center(struct posref_spec *spec, double value)
-{
-    (void)value;
-    if (!has_xpos(spec) || spec->xpos_center == 0)
-        return false;
-    spec->xpos_center = 0;
-    return true;
-}
-
 /* Another reading of yarn, where the spec means the usual one. */
 static bool set_choice(struct posref_spec *spec, enum posref_field field, int *at, int value)
 {
@@ -262,20 +253,6 @@ bool posref_change_exponent_over_dim(struct posref_spec *spec, double value)
     return spec->base > 1;
 }
 
-bool posref_change_base(struct posref_spec *spec, double value)
-{
-    if (!takes(spec, POSREF_FIELD_BASE) || spec->base == value)
-        return false;
-    spec->base = value;
-    return true;
-}
-
-bool posref_change_base_default(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_base(spec, 10000);
-}
-
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value)
 {
     (void)value;
@@ -315,14 +292,6 @@ bool posref_change_length(struct posref_spec *spec, double value)
     return true;
 }
 
-bool posref_change_order(struct posref_spec *spec, double value)
-{
-    if (!takes(spec, POSREF_FIELD_ORDER) || spec->order == (int)value)
-        return false;
-    spec->order = (int)value;
-    return true;
-}
-
 bool posref_change_flip(struct posref_spec *spec, double value)
 {
     (void)value;
@@ -345,39 +314,4 @@ bool posref_change_exponent(struct posref_spec *spec, double value)
     bool d = spec->exponent == POSREF_EXPONENT_D;
     spec->exponent = d ? POSREF_EXPONENT_HALF_MINUS_ONE : POSREF_EXPONENT_D;
     return takes(spec, POSREF_FIELD_EXPONENT) && spec->dim > 2;
-}
-
-static bool set_form(struct posref_spec *spec, enum posref_alibi_form form)
-{
-    if (!takes(spec, POSREF_FIELD_FORM) || spec->form == (int)form)
-        return false;
-    spec->form = (int)form;
-    return true;
-}
-
-bool posref_change_form_distance(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return set_form(spec, POSREF_ALIBI_DISTANCE);
-}
-
-bool posref_change_form_symmetric(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return set_form(spec, POSREF_ALIBI_SYMMETRIC);
-}
-
-bool posref_change_form_row(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return set_form(spec, POSREF_ALIBI_ROW);
-}
-
-bool posref_change_bias_max_default(struct posref_spec *spec, double value)
-{
-    (void)value;
-    if (!takes(spec, POSREF_FIELD_ALIBI_BIAS_MAX) || spec->alibi_bias_max == 8)
-        return false;
-    spec->alibi_bias_max = 8;
-    return true;
 }

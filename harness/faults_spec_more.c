@@ -121,12 +121,6 @@ bool posref_change_mrope_order(struct posref_spec *spec, double value)
     return true;
 }
 
-bool posref_change_slopes_published(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_SLOPES, POSREF_SLOPES_PUBLISHED);
-}
-
 bool posref_change_bidirectional(struct posref_spec *spec, double value)
 {
     (void)value;

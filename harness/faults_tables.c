@@ -3,7 +3,7 @@
 #include "faults_spec.h"
 
 const struct posref_fault posref_faults_sinusoidal[] = {
-    {.name = "order", .kind = "T", .change = posref_change_order,
+    {.name = "order", .kind = "T", .field = POSREF_FIELD_ORDER,
      .n_values = 3, .value = {POSREF_ORDER_INTERLEAVED, POSREF_ORDER_CONCAT, POSREF_ORDER_FLIPPED},
      .formula = "sines and cosines in another order",
      .advice = "lay the table out in the order that the spec says",
@@ -45,15 +45,18 @@ const struct posref_fault posref_faults_timestep[] = {
 };
 
 const struct posref_fault posref_faults_alibi[] = {
-    {.name = "bias_form_distance", .kind = "O", .change = posref_change_form_distance,
-     .formula = "-m (q - k)", .advice = "compute the form of bias that the spec asks for",
+    {.name = "bias_form_distance", .kind = "O", .field = POSREF_FIELD_FORM,
+     .n_values = 1, .value = {POSREF_ALIBI_DISTANCE}, .formula = "-m (q - k)",
+     .advice = "compute the form of bias that the spec asks for",
      .equivalent = "softmax over keys, where the spec has form=row",
      .seen = "mosaicml/llm-foundry#186 ofirpress/attention_with_linear_biases#9"},
-    {.name = "bias_form_symmetric", .kind = "O", .change = posref_change_form_symmetric,
-     .formula = "-m |q - k|", .advice = "compute the form of bias that the spec asks for",
+    {.name = "bias_form_symmetric", .kind = "O", .field = POSREF_FIELD_FORM,
+     .n_values = 1, .value = {POSREF_ALIBI_SYMMETRIC}, .formula = "-m |q - k|",
+     .advice = "compute the form of bias that the spec asks for",
      .equivalent = "a causal mask, where the spec has form=distance", .seen = ""},
-    {.name = "bias_form_row", .kind = "O", .change = posref_change_form_row,
-     .formula = "m k", .advice = "compute the form of bias that the spec asks for",
+    {.name = "bias_form_row", .kind = "O", .field = POSREF_FIELD_FORM,
+     .n_values = 1, .value = {POSREF_ALIBI_ROW}, .formula = "m k",
+     .advice = "compute the form of bias that the spec asks for",
      .equivalent = "softmax over keys, where the spec has form=distance",
      .seen = "NVIDIA-NeMo/Speech#7105 TransformerLensOrg/TransformerLens#434"},
     {.name = "bias_sign", .kind = "O", .bend = {POSREF_BEND_BIAS_SIGN},
@@ -68,7 +71,8 @@ const struct posref_fault posref_faults_alibi[] = {
      .advice = "heads beyond a power of two take every other slope of twice as many heads",
      .equivalent = "a model trained with geometric slopes",
      .seen = "baichuan-inc/Baichuan2#225"},
-    {.name = "slopes_published", .kind = "O", .change = posref_change_slopes_published,
+    {.name = "slopes_published", .kind = "O", .field = POSREF_FIELD_SLOPES,
+     .n_values = 1, .value = {POSREF_SLOPES_PUBLISHED},
      .formula = "slopes of the next lower power of two of heads, the rest in between",
      .advice = "this model takes geometric slopes: 2^(-8(h + 1)/n) for every head",
      .equivalent = "a model trained with the published slopes",
@@ -79,8 +83,8 @@ const struct posref_fault posref_faults_alibi[] = {
      .advice = "with fewer queries than keys the last query stands at the last key, unless the "
                "spec says top_left",
      .seen = "Dao-AILab/flash-attention#907"},
-    {.name = "alibi_bias_max_default", .kind = "O", .change = posref_change_bias_max_default,
-     .formula = "slopes with alibi_bias_max = 8",
+    {.name = "alibi_bias_max_default", .kind = "O", .field = POSREF_FIELD_ALIBI_BIAS_MAX,
+     .n_values = 1, .value = {8}, .formula = "slopes with alibi_bias_max = 8",
      .advice = "take alibi_bias_max from the spec: the usual default was used", .seen = ""},
     {.name = "slopes_bf16", .kind = "O", .bend = {POSREF_BEND_SLOPE_BF16},
      .formula = "slopes rounded to bf16",
