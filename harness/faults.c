@@ -5,23 +5,49 @@
 #include <math.h>
 #include <string.h>
 
-#define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme)
-#define ALL_SCHEMES (((uint32_t)1 << POSREF_N_SCHEMES) - 1)
+/* ---- what there is ---- */
 
-/* The schemes of a table's rows; 0: those in which the row's step can be seen. */
+static struct posref_spec any_of(int scheme)
+{
+    struct posref_spec spec;
+    posref_spec_init(&spec);
+    spec.scheme = scheme;
+    return spec;
+}
+
+/* Whether the row's step changes some op of the scheme. */
+static bool shows(const struct posref_fault *fault, int scheme)
+{
+    const struct posref_spec spec = any_of(scheme);
+    for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
+        if (posref_op_applies((enum posref_op)op, &spec) &&
+            posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
+            return true;
+    return false;
+}
+
+static bool has_scores(const struct posref_fault *fault, int scheme)
+{
+    const struct posref_spec spec = any_of(scheme);
+    (void)fault;
+    return posref_op_applies(POSREF_OP_SCORES, &spec);
+}
+
+/* The schemes of rows that do not say theirs: these, or those that the function finds. */
 static const struct {
     const struct posref_fault *rows;
     uint32_t schemes;
+    bool (*concerns)(const struct posref_fault *fault, int scheme);
 } tables[] = {
-    {posref_faults_rope, BIT(ROPE)},
-    {posref_faults_axes, BIT(ROPE)},
-    {posref_faults_sinusoidal, BIT(SINUSOIDAL)},
-    {posref_faults_timestep, BIT(TIMESTEP)},
-    {posref_faults_learned, BIT(LEARNED)},
-    {posref_faults_alibi, BIT(ALIBI)},
-    {posref_faults_bias, BIT(T5_BIAS)},
-    {posref_faults_attention, ALL_SCHEMES},
-    {posref_faults_any, 0},
+    {posref_faults_rope, BIT(ROPE), NULL},
+    {posref_faults_axes, BIT(ROPE), NULL},
+    {posref_faults_sinusoidal, BIT(SINUSOIDAL), NULL},
+    {posref_faults_timestep, BIT(TIMESTEP), NULL},
+    {posref_faults_learned, BIT(LEARNED), NULL},
+    {posref_faults_alibi, BIT(ALIBI), NULL},
+    {posref_faults_bias, BIT(T5_BIAS), NULL},
+    {posref_faults_attention, 0, has_scores},
+    {posref_faults_any, 0, shows},
 };
 #define N_TABLES (sizeof tables / sizeof *tables)
 
@@ -41,6 +67,17 @@ const struct posref_fault *posref_fault_find(const char *name)
         if (strcmp(fault->name, name) == 0)
             return fault;
     return NULL;
+}
+
+bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
+{
+    for (size_t t = 0; t < N_TABLES; t++)
+        for (const struct posref_fault *row = tables[t].rows; row->name; row++) {
+            const uint32_t schemes = row->schemes ? row->schemes : tables[t].schemes;
+            if (row == fault)
+                return schemes ? (schemes >> scheme & 1) != 0 : tables[t].concerns(fault, scheme);
+        }
+    return false;
 }
 
 /* Drops the values of fields that the spec, as changed, does not take. */
@@ -249,42 +286,4 @@ void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *
         add_formula(out, claim->fault[k], claim->value[k]);
     }
     add_right(out, differ, n, right);
-}
-
-/* ---- what there is ---- */
-
-/* Whether the row's step changes some op of the scheme. */
-static bool shows(const struct posref_fault *fault, int scheme)
-{
-    struct posref_spec spec;
-    posref_spec_init(&spec);
-    spec.scheme = scheme;
-    for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
-        if (posref_op_applies((enum posref_op)op, &spec) &&
-            posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
-            return true;
-    return false;
-}
-
-static bool has_scores(int scheme)
-{
-    struct posref_spec spec;
-    posref_spec_init(&spec);
-    spec.scheme = scheme;
-    return posref_op_applies(POSREF_OP_SCORES, &spec);
-}
-
-bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
-{
-    for (size_t t = 0; t < N_TABLES; t++)
-        for (const struct posref_fault *row = tables[t].rows; row->name; row++) {
-            const uint32_t schemes = row->schemes ? row->schemes : tables[t].schemes;
-            if (row != fault)
-                continue;
-            if (schemes == 0)
-                return shows(fault, scheme);
-            return (schemes >> scheme & 1) != 0 &&
-                   (tables[t].rows != posref_faults_attention || has_scores(scheme));
-        }
-    return false;
 }

@@ -2,8 +2,6 @@
 /* Faults of scores and attention, whatever the encoding, most likely first. */
 #include "faults_spec.h"
 
-#define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme)
-
 const struct posref_fault posref_faults_attention[] = {
     {.name = "softmax_scale_missing", .kind = "U", .change = posref_change_scale_missing,
      .formula = "q . k for q . k / sqrt(d)",

@@ -2,8 +2,8 @@
 /* Faults of positions with several axes, most likely first. */
 #include "faults_spec.h"
 
-#define ROPE ((uint32_t)1 << POSREF_SCHEME_ROPE)
-#define TABLES ((uint32_t)1 << POSREF_SCHEME_SINUSOIDAL)
+#define ROPE BIT(ROPE)
+#define TABLES BIT(SINUSOIDAL)
 
 const struct posref_fault posref_faults_axes[] = {
     {.name = "axes_exchanged", .kind = "N", .schemes = ROPE | TABLES,

@@ -2,7 +2,6 @@
 /* Faults of biases and relative terms, tables and functions of the distance, most likely first. */
 #include "faults_spec.h"
 
-#define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme)
 #define BUCKETS (BIT(T5_BIAS) | BIT(DEBERTA))
 #define RELATIVE (BUCKETS | BIT(RELATIVE_BIAS) | BIT(SHAW) | BIT(TRANSFORMER_XL))
 #define WINDOWS (BIT(SWIN) | BIT(BEIT) | BIT(SWINV2))

@@ -2,7 +2,7 @@
 /* Faults of learned tables, and of what sinusoidal tables share with them, most likely first. */
 #include "faults_spec.h"
 
-#define BOTH ((uint32_t)1 << POSREF_SCHEME_LEARNED | (uint32_t)1 << POSREF_SCHEME_SINUSOIDAL)
+#define BOTH (BIT(LEARNED) | BIT(SINUSOIDAL))
 
 const struct posref_fault posref_faults_learned[] = {
     {.name = "offset_ignored", .kind = "R", .field = POSREF_FIELD_OFFSET, .schemes = BOTH,

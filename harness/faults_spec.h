@@ -6,6 +6,8 @@
 
 #include "faults.h"
 
+#define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme) /* of posref_fault.schemes */
+
 bool posref_change_pairing(struct posref_spec *spec, double value);
 bool posref_change_evens_first(struct posref_spec *spec, double value);
 bool posref_change_direction(struct posref_spec *spec, double value);
