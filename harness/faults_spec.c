@@ -1,8 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults that are another value of a spec's field. */
+/* Changes of specs: of any one field, and those of rope and of tables of positions. */
 #include "faults_spec.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- any field ---- */
+
+static double number_of(const struct posref_spec *spec, const struct posref_field_def *def)
+{
+    const char *at = (const char *)spec + def->offset;
+    double real = (double)NAN;
+    int whole;
+    bool flag;
+    switch (def->type) {
+    case POSREF_TYPE_REAL: memcpy(&real, at, sizeof real); break;
+    case POSREF_TYPE_BOOL: memcpy(&flag, at, sizeof flag); real = flag; break;
+    case POSREF_TYPE_INT:
+    case POSREF_TYPE_CHOICE: memcpy(&whole, at, sizeof whole); real = whole; break;
+    default: break;
+    }
+    return real;
+}
+
+bool posref_change_field(struct posref_spec *spec, enum posref_field field, double value)
+{
+    const struct posref_field_def *def = posref_field_def(field);
+    char *at = (char *)spec + def->offset;
+    const int whole = (int)value;
+    const bool flag = value != 0;
+    if (!posref_spec_has(spec, field) || posref_field_is_list(def) ||
+        number_of(spec, def) == value)
+        return false;
+    switch (def->type) {
+    case POSREF_TYPE_REAL: memcpy(at, &value, sizeof value); break;
+    case POSREF_TYPE_BOOL: memcpy(at, &flag, sizeof flag); break;
+    default: memcpy(at, &whole, sizeof whole); break;
+    }
+    return true;
+}
+
+/* ---- rope ---- */
 
 static bool takes(const struct posref_spec *spec, enum posref_field field)
 {
@@ -153,15 +191,10 @@ bool posref_change_truncate(struct posref_spec *spec, double value)
     return takes(spec, POSREF_FIELD_TRUNCATE);
 }
 
-static bool has_xpos(const struct posref_spec *spec)
-{
-    return takes(spec, POSREF_FIELD_XPOS_SCALE_BASE) && spec->given[POSREF_FIELD_XPOS_SCALE_BASE];
-}
-
 bool posref_change_xpos_missing(struct posref_spec *spec, double value)
 {
     (void)value;
-    if (!has_xpos(spec))
+    if (!posref_spec_has(spec, POSREF_FIELD_XPOS_SCALE_BASE))
         return false;
     spec->given[POSREF_FIELD_XPOS_SCALE_BASE] = spec->given[POSREF_FIELD_XPOS_CENTER] =
         spec->given[POSREF_FIELD_XPOS_SIDE] = false;
@@ -172,7 +205,7 @@ bool posref_change_xpos_side(struct posref_spec *spec, double value)
 {
     (void)value;
     spec->xpos_side = spec->xpos_side == POSREF_XPOS_KEY ? POSREF_XPOS_QUERY : POSREF_XPOS_KEY;
-    return has_xpos(spec);
+    return posref_spec_has(spec, POSREF_FIELD_XPOS_SCALE_BASE);
 }
 
 /* Another reading of yarn, where the spec means the usual one. */
@@ -185,22 +218,9 @@ static bool set_choice(struct posref_spec *spec, enum posref_field field, int *a
     return true;
 }
 
-bool posref_change_range_half(struct posref_spec *spec, double value)
+bool posref_change_range_rule(struct posref_spec *spec, double value)
 {
-    (void)value;
-    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_HALF);
-}
-
-bool posref_change_range_unclamped(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_UNCLAMPED);
-}
-
-bool posref_change_range_at_least(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, POSREF_RANGE_AT_LEAST);
+    return set_choice(spec, POSREF_FIELD_RANGE_RULE, &spec->range_rule, (int)value);
 }
 
 bool posref_change_mscale_ratio(struct posref_spec *spec, double value)
@@ -263,6 +283,34 @@ bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value)
     return true;
 }
 
+/* One list of divisors for every length. */
+static bool one_list(struct posref_spec *spec, bool is_long)
+{
+    if (!posref_spec_has(spec, POSREF_FIELD_SHORT_FACTOR) ||
+        !posref_spec_has(spec, POSREF_FIELD_LONG_FACTOR))
+        return false;
+    const enum posref_field from = is_long ? POSREF_FIELD_LONG_MSCALE : POSREF_FIELD_SHORT_MSCALE;
+    const enum posref_field to = is_long ? POSREF_FIELD_SHORT_MSCALE : POSREF_FIELD_LONG_MSCALE;
+    *(is_long ? &spec->short_factor : &spec->long_factor) = is_long ? spec->long_factor
+                                                                    : spec->short_factor;
+    *(is_long ? &spec->short_mscale : &spec->long_mscale) = is_long ? spec->long_mscale
+                                                                    : spec->short_mscale;
+    spec->given[to] = spec->given[from];
+    return true;
+}
+
+bool posref_change_short_always(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return one_list(spec, false);
+}
+
+bool posref_change_long_always(struct posref_spec *spec, double value)
+{
+    (void)value;
+    return one_list(spec, true);
+}
+
 /* Frequencies above the low bound are kept and those below are divided: nothing is left between. */
 bool posref_change_bands(struct posref_spec *spec, double value)
 {
@@ -291,6 +339,8 @@ bool posref_change_length(struct posref_spec *spec, double value)
     spec->original_max_position_embeddings = value;
     return true;
 }
+
+/* ---- tables ---- */
 
 bool posref_change_flip(struct posref_spec *spec, double value)
 {

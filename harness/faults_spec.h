@@ -8,6 +8,15 @@
 
 #define BIT(scheme) ((uint32_t)1 << POSREF_SCHEME_##scheme) /* of posref_fault.schemes */
 
+/* The spec takes the field and has a value of it. */
+static inline bool posref_spec_has(const struct posref_spec *spec, enum posref_field field)
+{
+    return posref_field_applies(spec, field) && spec->given[field];
+}
+
+/* The field as a number, where the spec has one that is not this already. */
+bool posref_change_field(struct posref_spec *spec, enum posref_field field, double value);
+
 bool posref_change_pairing(struct posref_spec *spec, double value);
 bool posref_change_evens_first(struct posref_spec *spec, double value);
 bool posref_change_direction(struct posref_spec *spec, double value);
@@ -25,13 +34,13 @@ bool posref_change_telechat(struct posref_spec *spec, double value);
 bool posref_change_xpos_missing(struct posref_spec *spec, double value);
 bool posref_change_xpos_side(struct posref_spec *spec, double value);
 bool posref_change_truncate(struct posref_spec *spec, double value);
-bool posref_change_range_half(struct posref_spec *spec, double value);
-bool posref_change_range_unclamped(struct posref_spec *spec, double value);
-bool posref_change_range_at_least(struct posref_spec *spec, double value);
+bool posref_change_range_rule(struct posref_spec *spec, double value);
 bool posref_change_whole_width(struct posref_spec *spec, double value);
 bool posref_change_half_width(struct posref_spec *spec, double value);
 bool posref_change_exponent_over_dim(struct posref_spec *spec, double value);
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value);
+bool posref_change_short_always(struct posref_spec *spec, double value);
+bool posref_change_long_always(struct posref_spec *spec, double value);
 bool posref_change_bands(struct posref_spec *spec, double value);
 bool posref_change_length_extended(struct posref_spec *spec, double value);
 bool posref_change_length(struct posref_spec *spec, double value);
@@ -45,8 +54,7 @@ bool posref_change_axes_ladder(struct posref_spec *spec, double value);
 bool posref_change_axes_order(struct posref_spec *spec, double value);
 bool posref_change_axes_ntk(struct posref_spec *spec, double value);
 bool posref_change_mrope_order(struct posref_spec *spec, double value);
-bool posref_change_short_always(struct posref_spec *spec, double value);
-bool posref_change_long_always(struct posref_spec *spec, double value);
+
 bool posref_change_bidirectional(struct posref_spec *spec, double value);
 bool posref_change_buckets_halved(struct posref_spec *spec, double value);
 bool posref_change_layout_of_weights(struct posref_spec *spec, double value);
@@ -56,9 +64,6 @@ bool posref_change_clamp(struct posref_spec *spec, double value);
 bool posref_change_scale_default(struct posref_spec *spec, double value);
 bool posref_change_scale_missing(struct posref_spec *spec, double value);
 bool posref_change_causal(struct posref_spec *spec, double value);
-
-/* The field as a number, where the spec has one that is not this already. */
-bool posref_change_field(struct posref_spec *spec, enum posref_field field, double value);
 
 extern const struct posref_fault posref_faults_rope[];       /* end with a NULL name */
 extern const struct posref_fault posref_faults_sinusoidal[];
