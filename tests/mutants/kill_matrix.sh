@@ -8,31 +8,19 @@
 #
 # A fault's row: scheme (PLUGIN:SCHEME where the two differ), name, dtypes, and the value of its
 # parameter. The dtypes are f32 unless the fault shows in others only.
-set -uo pipefail
-tenth=${1:-} here=$(cd "$(dirname "$0")" && pwd)
-: "${POSREF:?the program}" "${BUILD:?its build directory}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export POSREF_DB=${CORE_DB:?a database of core}
-
-# judge OUT SCHEME DTYPES SUITE CONFIG...: the report of a faulty plugin as JSON.
-judge() {
-    local out=$1 plugin=${2%:*} scheme=${2#*:} dtypes=$3 suite=$4 word config=()
-    shift 4
-    for word in "$@"; do config+=(--config "$word"); done
-    "$POSREF" test "$BUILD/mutants/faulty_$plugin.so" scheme="$scheme" --suite "$suite" --dtype \
-        "$dtypes" "${config[@]}" --fresh none --properties no --report "json:$out" 2>/dev/null
-}
+# shellcheck source=tests/mutants/judging.sh
+. "$(dirname "$0")/judging.sh"
+tenth=${1:-}
 
 # row LINE: one fault. Prints "SCHEME|NAME|SMOKE|CORE|FIRST|RANK|VALUE".
 row() {
     local scheme name dtypes value config
     read -r scheme name dtypes value <<<"$1"
     local base=$work/$BASHPID
-    config=("fault=$name")
-    [ -n "$value" ] && config+=("value=$value")
-    judge "$base.smoke" "$scheme" "$dtypes" smoke "${config[@]}"
-    judge "$base.core" "$scheme" "$dtypes" core "${config[@]}"
+    config=(--config "fault=$name")
+    [ -n "$value" ] && config+=(--config "value=$value")
+    judge "$base.smoke" "$scheme" "$dtypes" --suite smoke "${config[@]}"
+    judge "$base.core" "$scheme" "$dtypes" --suite core "${config[@]}"
     jq -r --slurpfile smoke "$base.smoke" --arg scheme "$scheme" --arg name "$name" --arg value \
         "$value" '
         def caught: (.counts // {"pass": 0} | to_entries | map(select(.key != "pass" and
@@ -56,10 +44,10 @@ pair() {
     local scheme a b va vb config
     read -r scheme a va b vb <<<"$1"
     local base=$work/$BASHPID
-    config=("fault=$a" "fault2=$b")
-    [ "$va" != - ] && config+=("value=$va")
-    [ "$vb" != - ] && config+=("value2=$vb")
-    judge "$base.core" "$scheme" f32 core "${config[@]}"
+    config=(--config "fault=$a" --config "fault2=$b")
+    [ "$va" != - ] && config+=(--config "value=$va")
+    [ "$vb" != - ] && config+=(--config "value2=$vb")
+    judge "$base.core" "$scheme" f32 --suite core "${config[@]}"
     jq -r --arg scheme "$scheme" --arg a "$a" --arg b "$b" '
         def is_it: . == "\($a)+\($b)" or . == "\($b)+\($a)";
         ([.explanations | to_entries[] | select((.value.fault | is_it) or
@@ -71,8 +59,7 @@ pair() {
         | map(tostring) | join("|")' "$base.core"
     rm -f "$base".*
 }
-export -f judge row pair
-export work BUILD POSREF
+export -f row pair
 
 if [ -n "$tenth" ]; then
     awk 'NR % 10 == 1' "$here/faults.list" >"$work/faults"

@@ -9,21 +9,9 @@
 #
 # A row of seeded.list: the plugin's fault, its parameter, how many of the nine acceptance tests of
 # the experiment always kill it, what it is called there.
-set -uo pipefail
-check=${1:-} here=$(cd "$(dirname "$0")" && pwd)
-: "${POSREF:?the program}" "${BUILD:?its build directory}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export POSREF_DB=${CORE_DB:?a database of core}
-
-# judge OUT DTYPE FAULT VALUE [OPTION...]
-judge() {
-    local out=$1 dtype=$2 config=(--config "fault=$3")
-    [ -n "$4" ] && config+=(--config "value=$4")
-    shift 4
-    "$POSREF" test "$BUILD/mutants/faulty_rope.so" scheme=rope --dtype "$dtype" \
-        --fresh none --properties no "${config[@]}" "$@" --report "json:$out" >/dev/null 2>&1
-}
+# shellcheck source=tests/mutants/judging.sh
+. "$(dirname "$0")/judging.sh"
+check=${1:-}
 
 # "1122 direction": how many vectors do not pass, and what is said of it: the first fault, else the
 # grade whose limits hold, with the recipe.
@@ -43,23 +31,24 @@ row() {
     local fault value published name base=$work/$BASHPID
     IFS='|' read -r fault value published name <<<"$1"
     [ "$fault" = none ] && fault=
-    local wanted="f32 f16 bf16 fast" line="$name|$published" column
+    local wanted="f32 f16 bf16 fast" line="$name|$published" column config=(--config "fault=$fault")
+    [ -n "$value" ] && config+=(--config "value=$value")
     [ -n "$check" ] && { [ "$fault" = truncated ] && wanted=f16 || wanted=f32; }
     for column in f32 f16 bf16 fast; do
         line+='|'
         [[ " $wanted " = *" $column "* ]] || continue
         if [ "$column" = fast ]; then
-            judge "$base" bf16 "$fault" "$value" --min-grade fast
+            judge "$base" rope bf16 "${config[@]}" --min-grade fast
         else
-            judge "$base" "$column" "$fault" "$value"
+            judge "$base" rope "$column" "${config[@]}"
         fi
         line+=$(said "$base")
     done
     rm -f "$base"
     echo "$line"
 }
-export -f judge said row
-export work check
+export -f said row
+export check
 
 # shellcheck disable=SC2016
 nl -s' ' -w3 -n rz "$here/seeded.list" |
