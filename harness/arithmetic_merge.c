@@ -90,19 +90,13 @@ static void merge_decades(json_t *into, const json_t *from)
     }
 }
 
-static double part_of(const json_t *step, size_t part)
-{
-    const json_t *value = json_array_get(step, part);
-    return json_is_string(value) ? HUGE_VAL : json_number_value(value);
-}
-
 /* The last position that a list of steps knows of below another. */
 static double last_below(const json_t *steps, double farthest, double position)
 {
     double last = farthest < position ? farthest : -1;
     for (size_t k = 0; k < json_array_size(steps); k++)
         for (size_t part = 0; part < 2; part++) {
-            const double at = part_of(json_array_get(steps, k), part);
+            const double at = posref_step_part(json_array_get(steps, k), part);
             last = at < position && at > last ? at : last;
         }
     return last;
@@ -117,16 +111,19 @@ static json_t *merge_steps(const json_t *a, double a_farthest, const json_t *b, 
     double worst = 0;
     while (i < json_array_size(a) || j < json_array_size(b)) {
         const json_t *x = json_array_get(a, i), *y = json_array_get(b, j);
-        const double at_x = x ? part_of(x, 1) : HUGE_VAL, at_y = y ? part_of(y, 1) : HUGE_VAL;
-        const bool first = at_x < at_y || (at_x == at_y && part_of(x, 2) >= part_of(y, 2));
+        const double at_x = x ? posref_step_part(x, 1) : HUGE_VAL;
+        const double at_y = y ? posref_step_part(y, 1) : HUGE_VAL;
+        const bool first = at_x < at_y || (at_x == at_y && posref_step_part(x, 2) >=
+                                                               posref_step_part(y, 2));
         const json_t *step = first ? x : y;
+        const double at = first ? at_x : at_y, error = posref_step_part(step, 2);
         i += first;
         j += !first;
-        if (!(part_of(step, 2) > worst))
+        if (!(error > worst))
             continue;
-        worst = part_of(step, 2);
-        const double from_a = last_below(a, a_farthest, part_of(step, 1));
-        const double from_b = last_below(b, b_farthest, part_of(step, 1));
+        worst = error;
+        const double from_a = last_below(a, a_farthest, at);
+        const double from_b = last_below(b, b_farthest, at);
         json_t *copy = json_deep_copy(step);
         json_array_set_new(copy, 0, json_real(fmax(from_a, from_b)));
         json_array_append_new(out, copy);

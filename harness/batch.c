@@ -80,7 +80,7 @@ static bool lay_case(struct posref_batch_case *mine, struct posref_wire_case *re
 }
 
 void posref_batch_lay(struct posref_batch *out, struct posref_wire *wire,
-                      const struct posref_trial *trials, size_t n)
+                      struct posref_trial *const *trials, size_t n)
 {
     unsigned char *memory = (unsigned char *)wire;
     uint64_t used = sizeof *wire;
@@ -88,7 +88,7 @@ void posref_batch_lay(struct posref_batch *out, struct posref_wire *wire,
     out->cases_offset = take(&used, most * sizeof(struct posref_wire_case));
     for (out->n = 0; out->n < most; out->n++)
         if (!lay_case(&out->at[out->n], posref_batch_record(out, wire, out->n), memory, &used,
-                      &trials[out->n]))
+                      trials[out->n]))
             break;
     wire->cases_offset = out->cases_offset;
     wire->n_cases = (uint32_t)out->n;

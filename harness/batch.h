@@ -21,7 +21,7 @@ struct posref_batch {
 /* Lays down as many of the n trials as fit, at least one; their number is out->n. 0: the first one
  * alone is larger than the memory. */
 void posref_batch_lay(struct posref_batch *out, struct posref_wire *wire,
-                      const struct posref_trial *trials, size_t n);
+                      struct posref_trial *const *trials, size_t n);
 
 /* The worker's record of case k. */
 struct posref_wire_case *posref_batch_record(const struct posref_batch *batch,

@@ -5,7 +5,6 @@
 #include "pattern.h"
 #include "trial.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,25 +41,10 @@ const char *posref_layout_out(const struct posref_layout_build *b)
     return is_backward(b) ? "dx" : "y";
 }
 
-static void store_row(unsigned char *to, const double *row, int64_t dim, enum posref_dtype dtype)
-{
-    for (int64_t k = 0; k < dim; k++) {
-        if (dtype == POSREF_F64) {
-            memcpy(to + 8 * k, &row[k], 8);
-        } else if (dtype == POSREF_F32) {
-            const uint32_t bits = posref_narrow(row[k], dtype);
-            memcpy(to + 4 * k, &bits, 4);
-        } else {
-            const uint16_t bits = (uint16_t)posref_narrow(row[k], dtype);
-            memcpy(to + 2 * k, &bits, 2);
-        }
-    }
-}
-
 void posref_layout_input(struct posref_layout_build *b, const char *name, int rank,
                          const int64_t *shape, const int64_t *row_of)
 {
-    const struct posref_tensor *x = posref_tensors_find(&b->of->judged.inputs, posref_layout_in(b));
+    const struct posref_tensor *x = posref_tensors_find(&b->rows, posref_layout_in(b));
     struct posref_tensor *tensor = posref_layout_add(&b->trial->in, name, b->dtype, rank, shape);
     const int64_t dim = b->of->dim, rows = posref_tensor_count(tensor) / dim;
     const size_t row_bytes = (size_t)dim * posref_dtype_size(b->dtype);
@@ -69,8 +53,8 @@ void posref_layout_input(struct posref_layout_build *b, const char *name, int ra
         if (row_of[k] < 0)
             posref_pattern_fill(data + (size_t)k * row_bytes, b->dtype, (size_t)dim);
         else
-            store_row(data + (size_t)k * row_bytes, (const double *)x->data + row_of[k] * dim, dim,
-                      b->dtype);
+            memcpy(data + (size_t)k * row_bytes,
+                   (const unsigned char *)x->data + (size_t)row_of[k] * row_bytes, row_bytes);
 }
 
 void posref_layout_output(struct posref_layout_build *b, const char *name, int rank,
@@ -81,19 +65,12 @@ void posref_layout_output(struct posref_layout_build *b, const char *name, int r
     tensor->data = posref_layout_room(b, posref_tensor_count(tensor));
 }
 
-static bool are_whole(const struct posref_tensor *positions)
+void posref_layout_positions(struct posref_layout_build *b, int rank, const int64_t *shape,
+                             const int64_t *row_of)
 {
-    const double *p = positions->data;
-    for (int64_t k = 0; k < posref_tensor_count(positions); k++)
-        if (p[k] != floor(p[k]))
-            return false;
-    return true;
-}
-
-void posref_layout_positions(struct posref_layout_build *b, bool narrow, int rank,
-                             const int64_t *shape, const int64_t *row_of)
-{
-    const struct posref_tensor *from = posref_tensors_find(&b->of->judged.inputs, "positions");
+    if (b->failed)
+        return;
+    const struct posref_tensor *from = posref_tensors_find(&b->rows, "positions");
     const int64_t n_axes = from->rank == 2 ? from->shape[0] : 1;
     const int64_t n = from->shape[from->rank - 1];
     int64_t whole[POSREF_MAX_RANK] = {n_axes}, each = 1;
@@ -101,21 +78,16 @@ void posref_layout_positions(struct posref_layout_build *b, bool narrow, int ran
         whole[axis + 1] = shape[axis];
         each *= shape[axis];
     }
-    const enum posref_dtype dtype = !are_whole(from) ? POSREF_F64
-                                    : narrow         ? POSREF_I32 : POSREF_I64;
-    struct posref_tensor *tensor = posref_layout_add(&b->trial->in, "positions", dtype,
+    struct posref_tensor *tensor = posref_layout_add(&b->trial->in, "positions", from->dtype,
                                                      from->rank == 2 ? rank + 1 : rank,
                                                      from->rank == 2 ? whole : shape);
-    void *data = tensor->data = posref_layout_room(b, n_axes * each);
+    unsigned char *data = tensor->data = posref_layout_room(b, n_axes * each);
     for (int64_t k = 0; k < n_axes * each && data; k++) {
         const int64_t row = row_of[k % each];
-        const double value = row < 0 ? 0 : ((const double *)from->data)[k / each * n + row];
-        if (dtype == POSREF_F64)
-            ((double *)data)[k] = value;
-        else if (dtype == POSREF_I64)
-            ((int64_t *)data)[k] = (int64_t)value;
+        if (row < 0)
+            memset(data + 8 * k, 0, 8); /* of I64 and of F64 */
         else
-            ((int32_t *)data)[k] = (int32_t)value;
+            memcpy(data + 8 * k, (const unsigned char *)from->data + 8 * (k / each * n + row), 8);
     }
 }
 

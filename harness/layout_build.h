@@ -17,6 +17,7 @@ struct posref_layout_build {
     const struct posref_layout_case *of;
     struct posref_trial *trial;
     struct posref_layout_result *result;
+    struct posref_tensors rows; /* inputs of the judged rows, as posref_trial_make has them */
     struct posref_placement *placement; /* NULL until one is needed */
     enum posref_dtype dtype;
     const struct posref_arena *arena;
@@ -51,21 +52,22 @@ void posref_layout_output(struct posref_layout_build *b, const char *name, int r
                           const int64_t *shape, const int64_t *row_of);
 /* Positions whose k-th is that of judged row row_of[k] (0 for -1): shape, after the axes' where
  * there are several. */
-void posref_layout_positions(struct posref_layout_build *b, bool narrow, int rank,
-                             const int64_t *shape, const int64_t *row_of);
-/* The last forms of the table: rotation by tables that are handed in (layout_tables.c). */
-void posref_lay_tables(struct posref_layout_build *b);
-void posref_lay_tables_f32(struct posref_layout_build *b);
-void posref_lay_cos_sin(struct posref_layout_build *b);
+void posref_layout_positions(struct posref_layout_build *b, int rank, const int64_t *shape,
+                             const int64_t *row_of);
 /* Integers, I32 or I64. */
 void posref_layout_integers(struct posref_layout_build *b, const char *name,
                             enum posref_dtype dtype, int rank, const int64_t *shape,
                             const int64_t *value);
-/* The place of the tensor that was added last, contiguous so far; to be called once all tensors
- * are there, by their number (inputs, then outputs). */
+/* The place of a tensor by its number (inputs, then outputs), contiguous so far; to be called once
+ * all tensors are there. */
 struct posref_place *posref_layout_place(struct posref_layout_build *b, int tensor);
 /* Elements from the first to the last. */
 int64_t posref_layout_extent(const struct posref_place *place, const struct posref_tensor *tensor);
 const struct posref_tensor *posref_layout_tensor(const struct posref_layout_build *b, int tensor);
+
+/* The last forms of the table: rotation by tables that are handed in (layout_tables.c). */
+void posref_lay_tables(struct posref_layout_build *b);
+void posref_lay_tables_f32(struct posref_layout_build *b);
+void posref_lay_cos_sin(struct posref_layout_build *b);
 
 #endif

@@ -103,7 +103,7 @@ static void rows_same_heads(struct posref_layout_case *out, struct posref_layout
     rows->same_heads = true;
 }
 
-/* Judged rows of [batch, seq, heads] or [batch, heads, seq]; pad rows in front have none. */
+/* Judged rows of [batch, seq, heads] or [batch, heads, seq]. */
 static int64_t *grid(struct posref_layout_build *b, bool heads_first)
 {
     const struct posref_layout_case *of = b->of;
@@ -136,24 +136,17 @@ static void lay_rows(struct posref_layout_build *b, int rank, const int64_t *sha
     posref_layout_output(b, posref_layout_out(b), rank, shape, row_of);
 }
 
-static void add_positions(struct posref_layout_build *b, int rank, const int64_t *shape,
-                          const int64_t *row_of)
-{
-    if (!b->failed)
-        posref_layout_positions(b, false, rank, shape, row_of);
-}
-
 static void lay_bhsd(struct posref_layout_build *b)
 {
     const struct posref_layout_case *of = b->of;
-    add_positions(b, 1, (const int64_t[]){of->seq}, count_up(b, of->seq));
+    posref_layout_positions(b, 1, (const int64_t[]){of->seq}, count_up(b, of->seq));
     lay_rows(b, 4, (const int64_t[]){of->batch, of->heads, of->seq, of->dim}, grid(b, true));
 }
 
 static void lay_bshd(struct posref_layout_build *b)
 {
     const struct posref_layout_case *of = b->of;
-    add_positions(b, 1, (const int64_t[]){of->seq}, count_up(b, of->seq));
+    posref_layout_positions(b, 1, (const int64_t[]){of->seq}, count_up(b, of->seq));
     lay_rows(b, 4, (const int64_t[]){of->batch, of->seq, of->heads, of->dim}, grid(b, false));
 }
 
@@ -174,7 +167,7 @@ static void lay_broadcast(struct posref_layout_build *b)
 {
     const struct posref_layout_case *of = b->of;
     const int64_t seq = of->seq, dim = of->dim;
-    add_positions(b, 2, (const int64_t[]){of->batch, seq}, count_up(b, of->batch * seq));
+    posref_layout_positions(b, 2, (const int64_t[]){of->batch, seq}, count_up(b, of->batch * seq));
     lay_rows(b, 4, (const int64_t[]){of->batch, seq, of->heads, dim}, grid(b, false));
     if (b->failed)
         return;
@@ -194,8 +187,9 @@ static void lay_broadcast(struct posref_layout_build *b)
 static void lay_batch_positions(struct posref_layout_build *b)
 {
     const struct posref_layout_case *of = b->of;
-    add_positions(b, 2, (const int64_t[]){of->batch, of->seq}, count_up(b, of->batch * of->seq));
-    lay_rows(b, 4, (const int64_t[]){of->batch, of->seq, of->heads, of->dim}, grid(b, false));
+    const int64_t batch = of->batch, seq = of->seq;
+    posref_layout_positions(b, 2, (const int64_t[]){batch, seq}, count_up(b, batch * seq));
+    lay_rows(b, 4, (const int64_t[]){batch, seq, of->heads, of->dim}, grid(b, false));
 }
 
 /* ---- left padding ---- */
@@ -232,7 +226,7 @@ static void lay_left_pad(struct posref_layout_build *b)
         for (int64_t h = 0; h < heads; h++)
             row_of[k * heads + h] = mask[k] ? token[k] * heads + h : -1;
     }
-    add_positions(b, 2, shape, token);
+    posref_layout_positions(b, 2, shape, token);
     lay_rows(b, 4, (const int64_t[]){batch, seq, heads, of->dim}, row_of);
     posref_layout_integers(b, "mask", POSREF_I64, 2, shape, mask);
 }
@@ -345,7 +339,7 @@ static void lay_qkv(struct posref_layout_build *b)
     posref_layout_input(b, "q", 3, q_shape, q);
     posref_layout_input(b, "k", 3, kv_shape, k);
     posref_layout_input(b, "v", 3, kv_shape, q); /* any rows: they are to stay */
-    add_positions(b, 1, &n, count_up(b, n));
+    posref_layout_positions(b, 1, &n, count_up(b, n));
     posref_layout_output(b, "q", 3, q_shape, q);
     posref_layout_output(b, "k", 3, kv_shape, k);
     static const int at[] = {0, Q_HEADS, Q_HEADS + KV_HEADS, -1, 0, Q_HEADS};

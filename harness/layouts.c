@@ -247,6 +247,7 @@ enum posref_status posref_layout_trial(struct posref_trial *out,
         return status;
     if (form->rows) { /* the call is made anew, the outputs are those to be judged */
         result->judged = out->out;
+        b.rows = out->in;
         out->in.n = out->out.n = 0;
     }
     form->lay(&b);

@@ -60,7 +60,7 @@ enum posref_status posref_probe_ask(struct posref_tensors *out, struct posref_pr
     if (status == POSREF_OK)
         status = posref_trial_make(&trial, &vector, text, probe->dtype, probe->arena, err);
     if (status == POSREF_OK)
-        status = posref_runner_run(probe->runner, &trial, 1, err);
+        status = posref_runner_run(probe->runner, &(struct posref_trial *){&trial}, 1, err);
     if (status != POSREF_OK)
         return status;
     probe->verdict = trial.verdict;

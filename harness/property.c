@@ -22,15 +22,14 @@ enum posref_status posref_property_vector(struct posref_vector *out,
 static enum posref_status run_calls(bool *all, struct posref_property *p, int first,
                                     struct posref_runner *runner)
 {
-    struct posref_trial trials[POSREF_PROPERTY_CALLS];
+    struct posref_trial *trials[POSREF_PROPERTY_CALLS] = {NULL};
     const int n = p->n_calls - first;
     *all = true;
     for (int i = 0; i < n; i++)
-        trials[i] = p->call[first + i]->trial;
+        trials[i] = &p->call[first + i]->trial;
     enum posref_status status = posref_runner_run(runner, trials, (size_t)n, p->err);
     for (int i = 0; i < n && status == POSREF_OK; i++) {
         struct posref_property_call *call = p->call[first + i];
-        call->trial = trials[i];
         *all = *all && call->trial.verdict == POSREF_VERDICT_PASS;
         call->got.n = call->trial.out.n;
         for (int t = 0; t < call->got.n && *all && status == POSREF_OK; t++)

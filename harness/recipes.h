@@ -8,8 +8,6 @@
 #include "reference/bend.h"
 #include "vectors/vectors.h"
 
-#include <jansson.h>
-
 /* How angles are formed, how they are reduced, and what is rounded to 16 bits. */
 struct posref_recipe {
     enum posref_bend_kind route, sine; /* sine NOTHING: a right one */

@@ -46,6 +46,8 @@ enum posref_cell_state { POSREF_CELL_EMPTY, POSREF_CELL_DECLINED, POSREF_CELL_PA
                          POSREF_CELL_FAILED };
 /* The state, and for the last two "566 float32" or "3 of 566"; else "". */
 enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *cell);
+/* Whether a cell of the group is in that state. */
+bool posref_group_has(const struct posref_group *group, enum posref_cell_state state);
 
 /* Appends one explanation as a sentence of plain text; false: a runner-up, which is no claim. */
 bool posref_claim_text(struct posref_buffer *out, const json_t *claim);

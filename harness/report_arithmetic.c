@@ -116,7 +116,7 @@ double posref_decade_most(const json_t *decade)
     return worst;
 }
 
-static double part_of(const json_t *step, size_t part)
+double posref_step_part(const json_t *step, size_t part)
 {
     const json_t *value = json_array_get(step, part);
     return json_is_string(value) ? HUGE_VAL : json_number_value(value);
@@ -127,8 +127,8 @@ static double valid_to(const json_t *entry, double bound)
 {
     const json_t *steps = json_object_get(entry, "steps");
     for (size_t k = 0; k < json_array_size(steps); k++)
-        if (part_of(json_array_get(steps, k), 2) > bound)
-            return part_of(json_array_get(steps, k), 0);
+        if (posref_step_part(json_array_get(steps, k), 2) > bound)
+            return posref_step_part(json_array_get(steps, k), 0);
     return number_of(entry, "farthest");
 }
 
@@ -152,6 +152,13 @@ bool posref_valid_text(struct posref_buffer *out, const json_t *entry)
     if (!any)
         posref_buffer_text(out, "valid nowhere");
     return any;
+}
+
+void posref_arithmetic_text(struct posref_buffer *out, const json_t *entry, const char *between)
+{
+    if (posref_fits_text(out, entry))
+        posref_buffer_text(out, between);
+    (void)posref_valid_text(out, entry);
 }
 
 void posref_arithmetic_each(const struct posref_tally *tally,

@@ -24,6 +24,12 @@ bool posref_fits_text(struct posref_buffer *out, const json_t *entry);
 /* "valid to 8191 at 1e-06, to 131072 at 1e-04, ...", or "valid nowhere" and false. */
 bool posref_valid_text(struct posref_buffer *out, const json_t *entry);
 
+/* Both, with `between` where there are both. */
+void posref_arithmetic_text(struct posref_buffer *out, const json_t *entry, const char *between);
+
+/* Part 0, 1 or 2 of a step: see posref_profile_json. */
+double posref_step_part(const json_t *step, size_t part);
+
 /* The error below which 99.9 % of a decade's pairs lie, from its buckets: at most 9 % too large. */
 double posref_decade_most(const json_t *decade);
 double posref_decade_bias(const json_t *decade); /* mean signed error */

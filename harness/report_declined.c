@@ -8,15 +8,9 @@
 
 bool posref_group_is_declined(const struct posref_group *group)
 {
-    char cell[32];
-    bool declined = false;
-    for (int d = 0; d < POSREF_N_FLOATS; d++) {
-        const enum posref_cell_state state = posref_cell_look(cell, &group->cell[d]);
-        if (state == POSREF_CELL_PASSED || state == POSREF_CELL_FAILED)
-            return false;
-        declined = declined || state == POSREF_CELL_DECLINED;
-    }
-    return declined && !group->property[0];
+    return !group->property[0] && posref_group_has(group, POSREF_CELL_DECLINED) &&
+           !posref_group_has(group, POSREF_CELL_PASSED) &&
+           !posref_group_has(group, POSREF_CELL_FAILED);
 }
 
 static bool same_op(const struct posref_group *a, const struct posref_group *b)

@@ -129,10 +129,7 @@ static void draw_arithmetic(void *ctx, const char *scheme,
         if (!entry[d])
             continue;
         posref_buffer_init(&text, 1 << 16);
-        if (posref_fits_text(&text, entry[d]))
-            posref_buffer_text(&text, "; ");
-        (void)posref_valid_text(&text, entry[d]);
-        posref_buffer_add(&text, "", 1);
+        posref_arithmetic_text(&text, entry[d], "; ");
         posref_buffer_printf(out, "<li>%s: ", posref_dtype_name((enum posref_dtype)d));
         posref_report_xml(out, text.failed ? "" : text.data);
         posref_buffer_text(out, "</li>\n");

@@ -4,32 +4,24 @@
 
 #include <string.h>
 
-static bool has(const struct posref_group *group, enum posref_cell_state state)
-{
-    char cell[32];
-    for (int d = 0; d < POSREF_N_FLOATS; d++)
-        if (posref_cell_look(cell, &group->cell[d]) == state)
-            return true;
-    return false;
-}
-
 void posref_report_layouts(struct posref_buffer *out, const struct posref_tally *tally)
 {
     bool plain = false;
     for (int k = 0; k < tally->n_groups; k++) {
         const struct posref_group *group = &tally->group[k];
         const bool laid = group->scaling[0] == '@';
-        if (!laid && has(group, POSREF_CELL_FAILED))
+        if (!laid && posref_group_has(group, POSREF_CELL_FAILED))
             return;
-        plain = plain || (!laid && !group->property[0] && has(group, POSREF_CELL_PASSED));
+        plain = plain || (!laid && !group->property[0] &&
+                          posref_group_has(group, POSREF_CELL_PASSED));
     }
     const char *before = "  Only layouts fail: ";
     for (int k = 0; k < tally->n_groups && plain; k++) {
         const struct posref_group *group = &tally->group[k];
-        bool again = group->scaling[0] != '@' || !has(group, POSREF_CELL_FAILED);
+        bool again = group->scaling[0] != '@' || !posref_group_has(group, POSREF_CELL_FAILED);
         for (int j = 0; j < k && !again; j++)
             again = strcmp(group->scaling, tally->group[j].scaling) == 0 &&
-                    has(&tally->group[j], POSREF_CELL_FAILED);
+                    posref_group_has(&tally->group[j], POSREF_CELL_FAILED);
         if (again)
             continue;
         posref_buffer_printf(out, "%s%s", before, group->scaling + 1);

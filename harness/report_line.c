@@ -85,6 +85,15 @@ enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *
     return passed == tried ? POSREF_CELL_PASSED : POSREF_CELL_FAILED;
 }
 
+bool posref_group_has(const struct posref_group *group, enum posref_cell_state state)
+{
+    char cell[32];
+    for (int d = 0; d < POSREF_N_FLOATS; d++)
+        if (posref_cell_look(cell, &group->cell[d]) == state)
+            return true;
+    return false;
+}
+
 bool posref_claim_text(struct posref_buffer *out, const json_t *claim)
 {
     const json_t *alike = json_object_get(claim, "not_told_from");

@@ -97,15 +97,6 @@ static void add_groups(struct posref_buffer *out, const struct posref_tally *tal
     posref_report_declined(out, tally);
 }
 
-static bool has_state(const struct posref_group *group, enum posref_cell_state state)
-{
-    char cell[32];
-    bool found = false;
-    for (int d = 0; d < POSREF_N_FLOATS; d++)
-        found = found || posref_cell_look(cell, &group->cell[d]) == state;
-    return found;
-}
-
 /* Adds the cells of one property to those of others. */
 static void add_up(struct posref_group *sum, const struct posref_group *group)
 {
@@ -137,8 +128,8 @@ static void add_sum(struct posref_buffer *out, const struct posref_tally *tally,
     memset(sum.cell, 0, sizeof sum.cell);
     for (int j = group; j < tally->n_groups; j++) {
         const struct posref_group *other = &tally->group[j];
-        if (!same_op(&sum, other) || has_state(other, POSREF_CELL_FAILED) ||
-            !has_state(other, POSREF_CELL_PASSED))
+        if (!same_op(&sum, other) || posref_group_has(other, POSREF_CELL_FAILED) ||
+            !posref_group_has(other, POSREF_CELL_PASSED))
             continue;
         add_up(&sum, other);
         n++;
@@ -154,8 +145,8 @@ static void add_properties(struct posref_buffer *out, const struct posref_tally 
     bool used[POSREF_N_FLOATS] = {false}, any = false;
     for (int k = 0; k < tally->n_groups; k++)
         any = any || (tally->group[k].property[0] &&
-                      (has_state(&tally->group[k], POSREF_CELL_PASSED) ||
-                       has_state(&tally->group[k], POSREF_CELL_FAILED)));
+                      (posref_group_has(&tally->group[k], POSREF_CELL_PASSED) ||
+                       posref_group_has(&tally->group[k], POSREF_CELL_FAILED)));
     if (!any)
         return;
     add_dtypes(out, "properties", used, tally);
@@ -164,7 +155,7 @@ static void add_properties(struct posref_buffer *out, const struct posref_tally 
         bool first = group->property[0] != '\0';
         for (int j = 0; j < k; j++)
             first = first && !same_op(group, &tally->group[j]);
-        if (group->property[0] && has_state(group, POSREF_CELL_FAILED))
+        if (group->property[0] && posref_group_has(group, POSREF_CELL_FAILED))
             add_row(out, group, group->property, used);
         if (first)
             add_sum(out, tally, k, used);
@@ -248,15 +239,15 @@ static void draw_arithmetic(void *ctx, const char *scheme,
                             const json_t *const entry[POSREF_N_FLOATS])
 {
     struct posref_buffer *out = ctx;
+    char indented[64];
     posref_buffer_text(out, "\n");
     for (int d = 0; d < POSREF_N_FLOATS; d++) {
         const char *dtype = posref_dtype_name((enum posref_dtype)d);
         if (!entry[d])
             continue;
+        snprintf(indented, sizeof indented, "\n%*s", (int)(strlen(scheme) + strlen(dtype) + 3), "");
         posref_buffer_printf(out, "%s %s: ", scheme, dtype);
-        if (posref_fits_text(out, entry[d]))
-            posref_buffer_printf(out, "\n%*s", (int)(strlen(scheme) + strlen(dtype) + 3), "");
-        (void)posref_valid_text(out, entry[d]);
+        posref_arithmetic_text(out, entry[d], indented);
         posref_buffer_text(out, "\n");
     }
     posref_buffer_printf(out, "%-23s", "error at position");

@@ -275,13 +275,13 @@ static uint64_t progress_of(const struct posref_runner *r, uint64_t past)
 /* Waits for the batch's end. A call's clock starts when the parent first sees it begin, so that a
  * call gets at least its deadline and at most twice that. The worker's byte is a hint only: the
  * plugin can send one too. */
-static enum posref_wait await(struct posref_runner *r, const struct posref_trial *trials)
+static enum posref_wait await(struct posref_runner *r, struct posref_trial *const *trials)
 {
     uint64_t progress = progress_of(r, 0);
     size_t known = 0; /* settled cases seen so far: what they ran is compiled by now */
     double began = posref_process_clock();
     for (;;) {
-        const struct posref_trial *now = &trials[progress >> 8];
+        const struct posref_trial *now = trials[progress >> 8];
         double deadline = first_of_kind(r, now) ? r->options.start_timeout_s : r->options.timeout_s;
         double left = began + deadline - posref_process_clock();
         enum posref_wait how = posref_process_wait(&r->process, left > 0 ? left : 0);
@@ -291,7 +291,7 @@ static enum posref_wait await(struct posref_runner *r, const struct posref_trial
         if (how == POSREF_WAIT_DIED || how == POSREF_WAIT_FAT || known == r->batch.n)
             return how;
         for (size_t k = before; k < known; k++)
-            remember(r, &trials[k]);
+            remember(r, trials[k]);
         if (left > 0 && how == POSREF_WAIT_DONE)
             continue;
         uint64_t later = progress_of(r, progress);
@@ -303,7 +303,8 @@ static enum posref_wait await(struct posref_runner *r, const struct posref_trial
 }
 
 /* Reads the results that are there; returns how many cases are settled. */
-static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum posref_wait how)
+static size_t settle(struct posref_runner *r, struct posref_trial *const *trials,
+                     enum posref_wait how)
 {
     struct posref_wire *wire = r->process.wire;
     bool disturbed = false; /* the last settled case ended the worker itself */
@@ -313,19 +314,19 @@ static size_t settle(struct posref_runner *r, struct posref_trial *trials, enum 
         if (result == POSREF_WIRE_NOT_RUN)
             break;
         disturbed = result == POSREF_WIRE_DISTURBED;
-        posref_batch_read(&trials[k], &r->batch, wire, k);
-        remember(r, &trials[k]);
+        posref_batch_read(trials[k], &r->batch, wire, k);
+        remember(r, trials[k]);
     }
     if (how == POSREF_WAIT_DONE && k == r->batch.n)
         return k;
     if (k < r->batch.n && !disturbed) {
-        trials[k].why[0] = '\0';
+        trials[k]->why[0] = '\0';
         if (how == POSREF_WAIT_DONE) { /* not true: the plugin wrote to our socket */
-            trials[k].verdict = POSREF_VERDICT_ERROR;
-            snprintf(trials[k].why, sizeof trials[k].why, "the call disturbed the worker");
+            trials[k]->verdict = POSREF_VERDICT_ERROR;
+            snprintf(trials[k]->why, sizeof trials[k]->why, "the call disturbed the worker");
         } else {
-            read_death(&trials[k], &r->process, how);
-            read_fault(&trials[k], wire);
+            read_death(trials[k], &r->process, how);
+            read_fault(trials[k], wire);
         }
         k++;
     }
@@ -360,13 +361,13 @@ static struct late *late_of(struct posref_runner *r, const char *group)
     return late;
 }
 
-static void count_timeouts(struct posref_runner *r, const struct posref_trial *trials, size_t n)
+static void count_timeouts(struct posref_runner *r, struct posref_trial *const *trials, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
-        bool is_late = trials[k].verdict == POSREF_VERDICT_TIMEOUT;
-        if (!trials[k].group || (!is_late && r->n_late == 0))
+        bool is_late = trials[k]->verdict == POSREF_VERDICT_TIMEOUT;
+        if (!trials[k]->group || (!is_late && r->n_late == 0))
             continue;
-        struct late *late = late_of(r, trials[k].group);
+        struct late *late = late_of(r, trials[k]->group);
         if (late)
             late->n = is_late ? late->n + 1 : 0;
     }
@@ -393,27 +394,27 @@ static bool give_up(const struct posref_runner *r, struct posref_trial *trial)
     return true;
 }
 
-static void lose(struct posref_trial *trials, size_t n, const struct posref_trial *lost)
+static void lose(struct posref_trial *const *trials, size_t n, const struct posref_trial *lost)
 {
     for (size_t k = 0; k < n; k++) {
-        trials[k].verdict = lost->verdict;
-        trials[k].signal = lost->signal;
-        memcpy(trials[k].why, lost->why, sizeof trials[k].why);
+        trials[k]->verdict = lost->verdict;
+        trials[k]->signal = lost->signal;
+        memcpy(trials[k]->why, lost->why, sizeof trials[k]->why);
     }
 }
 
-enum posref_status posref_runner_run(struct posref_runner *r, struct posref_trial *trials, size_t n,
-                                     struct posref_error *err)
+enum posref_status posref_runner_run(struct posref_runner *r, struct posref_trial *const *trials,
+                                     size_t n, struct posref_error *err)
 {
     for (size_t k = 0; k < n; k++) {
-        trials[k].signal = 0;
-        trials[k].why[0] = '\0';
-        trials[k].tensor = NULL;
-        trials[k].element = -1;
-        trials[k].run_ns = 0;
+        trials[k]->signal = 0;
+        trials[k]->why[0] = '\0';
+        trials[k]->tensor = NULL;
+        trials[k]->element = -1;
+        trials[k]->run_ns = 0;
     }
     for (size_t done = 0; done < n;) {
-        if (give_up(r, &trials[done])) {
+        if (give_up(r, trials[done])) {
             done++;
             continue;
         }
@@ -427,11 +428,11 @@ enum posref_status posref_runner_run(struct posref_runner *r, struct posref_tria
             return POSREF_OK;
         }
         size_t ready = done + 1;
-        while (ready < n && !is_hopeless(r, &trials[ready]))
+        while (ready < n && !is_hopeless(r, trials[ready]))
             ready++;
         posref_batch_lay(&r->batch, r->process.wire, trials + done, ready - done);
         if (r->batch.n == 0)
-            return posref_fail(err, POSREF_INTERNAL, trials[done].op,
+            return posref_fail(err, POSREF_INTERNAL, trials[done]->op,
                                "a case is larger than the memory shared with the worker");
         enum posref_wait how = POSREF_WAIT_DIED;
         if (posref_process_tell(&r->process, POSREF_WIRE_BATCH))

@@ -52,12 +52,12 @@ void posref_runner_close(struct posref_runner *runner, enum posref_verdict *verd
 /* Ends the worker, unless it is closed already. NULL is fine. */
 void posref_runner_free(struct posref_runner *runner);
 
-/* Runs the trials, in order, in as few hand-overs as fit; a trial that kills the worker gets its
+/* Runs the n trials, in order, in as few hand-overs as fit; a trial that kills the worker gets its
  * verdict and the rest go on in a fresh one. After three timeouts in a row in one group, the rest
  * of the group is given that verdict without being run. Fails only when the harness itself cannot
  * go on. */
 POSREF_MUST_USE enum posref_status posref_runner_run(struct posref_runner *runner,
-                                                     struct posref_trial *trials, size_t n,
+                                                     struct posref_trial *const *trials, size_t n,
                                                      struct posref_error *err);
 
 const char *posref_runner_plugin_name(const struct posref_runner *runner);

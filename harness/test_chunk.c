@@ -250,19 +250,14 @@ static enum posref_status run_shuffled(struct posref_run *run, struct posref_err
     const size_t n = run->n_trials;
     struct posref_draw draw = posref_draw_begin(run->options->nonce, run->vector[0].id);
     for (size_t k = 0; k < n; k++)
-        run->order[k] = k;
+        run->shuffled[k] = &run->trial[k];
     for (size_t k = n; k > 1; k--) {
         const size_t other = (size_t)posref_draw_below(&draw, (int64_t)k);
-        const size_t kept = run->order[k - 1];
-        run->order[k - 1] = run->order[other];
-        run->order[other] = kept;
+        struct posref_trial *kept = run->shuffled[k - 1];
+        run->shuffled[k - 1] = run->shuffled[other];
+        run->shuffled[other] = kept;
     }
-    for (size_t k = 0; k < n; k++)
-        run->shuffled[k] = run->trial[run->order[k]];
-    enum posref_status status = posref_runner_run(run->runner, run->shuffled, n, err);
-    for (size_t k = 0; k < n; k++)
-        run->trial[run->order[k]] = run->shuffled[k];
-    return status;
+    return posref_runner_run(run->runner, run->shuffled, n, err);
 }
 
 enum posref_status posref_run_trials(struct posref_run *run, struct posref_error *err)

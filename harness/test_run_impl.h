@@ -41,8 +41,7 @@ struct posref_run {
     enum posref_dtype dtype[POSREF_CHUNK_TRIALS];
     size_t of[POSREF_CHUNK_TRIALS]; /* the trial's vector */
     size_t n_vectors, n_trials;
-    struct posref_trial shuffled[POSREF_CHUNK_TRIALS];
-    size_t order[POSREF_CHUNK_TRIALS]; /* in which they run */
+    struct posref_trial *shuffled[POSREF_CHUNK_TRIALS]; /* in the order in which they run */
     char group[POSREF_N_SCHEMES][POSREF_N_OPS][POSREF_N_FLOATS][64];
 };
 

@@ -21,13 +21,8 @@ static const uint32_t plugin_dtype[POSREF_N_DTYPES] = {
     [POSREF_I32] = POSREF_PLUGIN_I32, [POSREF_I64] = POSREF_PLUGIN_I64,
 };
 
-uint32_t posref_worker_dtype(uint32_t dtype)
-{
-    return plugin_dtype[dtype];
-}
-
-static void describe_tensor(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
-                            const struct posref_guard_slot *slot)
+void posref_worker_describe(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
+                            void *data)
 {
     *out = (struct posref_plugin_tensor){
         .struct_size = sizeof *out,
@@ -35,7 +30,7 @@ static void describe_tensor(struct posref_plugin_tensor *out, const struct posre
         .access = in->is_output ? POSREF_PLUGIN_OUT : POSREF_PLUGIN_IN,
         .rank = in->rank,
         .name = in->name,
-        .data = slot->data,
+        .data = data,
     };
     int64_t stride = 1;
     for (int axis = (int)in->rank - 1; axis >= 0; axis--) {
@@ -58,7 +53,7 @@ static bool lay_contiguous(struct posref_worker_job *job, enum posref_guard_side
             posref_pattern_fill(slot->data, dtype, tensor->size_bytes / posref_dtype_size(dtype));
         else
             memcpy(slot->data, job->w->memory + tensor->offset, tensor->size_bytes);
-        describe_tensor(&job->described[i], tensor, slot);
+        posref_worker_describe(&job->described[i], tensor, slot->data);
         job->list[i] = &job->described[i];
     }
     job->call.n_tensors = job->n;
@@ -79,7 +74,7 @@ static void lay_tensors(struct posref_worker_job *job, enum posref_guard_side si
         .tensors = job->list};
 }
 
-static int64_t first_difference(const unsigned char *a, const unsigned char *b)
+int64_t posref_worker_difference(const unsigned char *a, const unsigned char *b)
 {
     int64_t at = 0;
     while (a[at] == b[at])
@@ -109,7 +104,7 @@ static enum posref_wire_result check_tensors(struct posref_worker_job *job)
             return posref_worker_blame(job, POSREF_WIRE_BAD_WRITE, i, offset);
         if (!job->tensor[i].is_output && memcmp(shared, slot->data, slot->size_bytes) != 0)
             return posref_worker_blame(job, POSREF_WIRE_INPUT_MODIFIED, i,
-                                       first_difference(shared, slot->data));
+                                       posref_worker_difference(shared, slot->data));
     }
     return POSREF_WIRE_RETURNED;
 }
@@ -128,7 +123,7 @@ static bool same_outputs(struct posref_worker_job *job)
         const unsigned char *output = output_of(job, i);
         if (job->tensor[i].is_output && memcmp(shared, output, job->tensor[i].size_bytes) != 0) {
             (void)posref_worker_blame(job, POSREF_WIRE_DIFFERS, i,
-                                      first_difference(shared, output));
+                                      posref_worker_difference(shared, output));
             return false;
         }
     }
@@ -195,7 +190,8 @@ static enum posref_wire_result check_left(struct posref_worker_job *job)
         const unsigned char *left = posref_guard_other(&job->w->slots[i]);
         const unsigned char *shared = job->w->memory + job->tensor[i].offset;
         if (left && memcmp(shared, left, job->tensor[i].size_bytes) != 0)
-            return posref_worker_blame(job, POSREF_WIRE_LATE, i, first_difference(shared, left));
+            return posref_worker_blame(job, POSREF_WIRE_LATE, i,
+                                       posref_worker_difference(shared, left));
     }
     return POSREF_WIRE_RETURNED;
 }

@@ -40,8 +40,12 @@ struct posref_worker_job {
     unsigned char *before[POSREF_MAX_TENSORS], *result[POSREF_MAX_TENSORS];
 };
 
-/* The dtype as plugins know it. */
-uint32_t posref_worker_dtype(uint32_t dtype);
+/* The tensor as plugins know it, contiguous at `data`. */
+void posref_worker_describe(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
+                            void *data);
+
+/* The first byte in which they differ; there is one. */
+int64_t posref_worker_difference(const unsigned char *a, const unsigned char *b);
 
 /* Notes which byte of tensor i the result is about. */
 enum posref_wire_result posref_worker_blame(struct posref_worker_job *job,

@@ -103,19 +103,11 @@ bool posref_worker_place_begin(struct posref_worker_job *job)
 static void describe(struct posref_plugin_tensor *out, const struct posref_wire_tensor *in,
                      const struct posref_place *place, unsigned char *buffer)
 {
-    *out = (struct posref_plugin_tensor){
-        .struct_size = sizeof *out,
-        .dtype = posref_worker_dtype(in->dtype),
-        .access = place->is_written ? POSREF_PLUGIN_INOUT
-                  : in->is_output   ? POSREF_PLUGIN_OUT : POSREF_PLUGIN_IN,
-        .rank = in->rank,
-        .name = in->name,
-        .data = buffer + place->first * (int64_t)size_of(in),
-    };
-    for (uint32_t axis = 0; axis < in->rank; axis++) {
-        out->shape[axis] = in->shape[axis];
+    posref_worker_describe(out, in, buffer + place->first * (int64_t)size_of(in));
+    if (place->is_written)
+        out->access = POSREF_PLUGIN_INOUT;
+    for (uint32_t axis = 0; axis < in->rank; axis++)
         out->strides[axis] = place->strides[axis];
-    }
 }
 
 bool posref_worker_place_lay(struct posref_worker_job *job, enum posref_guard_side side)
@@ -188,10 +180,8 @@ static enum posref_wire_result compare_buffer(struct posref_worker_job *job, uin
     const size_t bytes = buffer_bytes(job, b);
     if (memcmp(now, before, bytes) == 0)
         return POSREF_WIRE_RETURNED;
-    size_t at = 0;
-    while (now[at] == before[at])
-        at++;
-    return blame_element(job, b, (int64_t)(at / size_of(&job->tensor[b])));
+    const int64_t at = posref_worker_difference(now, before);
+    return blame_element(job, b, at / (int64_t)size_of(&job->tensor[b]));
 }
 
 enum posref_wire_result posref_worker_place_check(struct posref_worker_job *job)
@@ -209,7 +199,8 @@ enum posref_wire_result posref_worker_place_check(struct posref_worker_job *job)
         const struct posref_place *place = &job->placement.item[i];
         const struct posref_wire_tensor *tensor = &job->tensor[i];
         const size_t size = size_of(tensor);
-        for (int64_t k = 0; k < count_of(tensor) && tensor->is_output; k++) {
+        const int64_t count = tensor->is_output ? count_of(tensor) : 0;
+        for (int64_t k = 0; k < count; k++) {
             const size_t at = (size_t)element_at(tensor, place, k) * size;
             memcpy(job->w->slots[place->buffer].data + at, job->before[place->buffer] + at, size);
         }
@@ -230,12 +221,9 @@ enum posref_wire_result posref_worker_place_left(struct posref_worker_job *job)
             continue;
         /* posref_worker_place_check has put back what it was before the call. */
         const unsigned char *left = posref_guard_other(&job->w->slots[b]), *was = job->before[b];
-        if (!left || memcmp(left, was, buffer_bytes(job, b)) == 0)
-            continue;
-        int64_t at = 0;
-        while (left[at] == was[at])
-            at++;
-        return posref_worker_blame(job, POSREF_WIRE_LATE, b, at);
+        if (left && memcmp(left, was, buffer_bytes(job, b)) != 0)
+            return posref_worker_blame(job, POSREF_WIRE_LATE, b,
+                                       posref_worker_difference(left, was));
     }
     return POSREF_WIRE_RETURNED;
 }

@@ -20,7 +20,7 @@ static const char spec[] = "scheme=rope dim=64 base=10000 rotary_dim=64 partial=
 struct made {
     int64_t positions[N_ROWS];
     float x[N_ROWS * DIM], y[N_CASES][N_ROWS * DIM];
-    struct posref_trial trial[N_CASES];
+    struct posref_trial trial[N_CASES], *list[N_CASES];
 };
 
 static double seconds(void)
@@ -37,6 +37,7 @@ static void make_trials(struct made *m)
     for (int k = 0; k < N_ROWS * DIM; k++)
         m->x[k] = 1.0f - 0.001f * (float)k;
     for (int k = 0; k < N_CASES; k++) {
+        m->list[k] = &m->trial[k];
         m->trial[k] = (struct posref_trial){
             .op = "rotate",
             .spec = spec,
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         uint64_t plugin_ns = 0;
         double begin = seconds();
-        if (posref_runner_run(runner, m->trial, N_CASES, &err) != POSREF_OK)
+        if (posref_runner_run(runner, m->list, N_CASES, &err) != POSREF_OK)
             return failed(&err);
         double took = seconds() - begin;
         for (int k = 0; k < N_CASES; k++) {

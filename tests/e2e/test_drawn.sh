@@ -77,6 +77,14 @@ caught decodes_late property/rope/incremental/half fail
 same "$(lines '.verdict == "fail" and .property and .property != "incremental"')" 0 \
     'decodes_late: incremental alone'
 
+# Where a call of a property goes wrong, its tensor is named: memory that is still there.
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_stack_use_after_return=1 \
+    run test "$BUILD/mutants/leaves_rows.so" id=property/rope/incremental/half --dtype f32 \
+    --report jsonl:l
+same "$status" 1 leaves_rows
+same "$(jq -r 'select(.id == "property/rope/incremental/half") |
+    "\(.verdict) \(.at.tensor)\(.at.index)"' l)" 'unwritten y[0,0]' 'which tensor'
+
 # Other bits within the limits are said, and refused by --strict alone.
 run test "$BUILD/mutants/other_bits.so" id=property/rope/batch/half --dtype f32 --report jsonl:l
 same "$status $(jq -r 'select(.property) | .verdict' l)" '0 pass' 'other bits'
