@@ -14,7 +14,7 @@ struct exec_state {
     struct posref_plugin plugin;
     struct exec_program program;
     const char *config;
-    char name[MAX_NAMES], version[MAX_NAMES / 2], layouts[4 * MAX_NAMES];
+    char name[MAX_NAMES], version[MAX_NAMES / 2], layouts[8 * MAX_NAMES];
 };
 
 /* The tensors of a call as a set of reference/'s; outputs apart. */

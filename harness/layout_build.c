@@ -65,6 +65,39 @@ void posref_layout_output(struct posref_layout_build *b, const char *name, int r
     tensor->data = posref_layout_room(b, posref_tensor_count(tensor));
 }
 
+/* Judged rows of [batch, seq, heads] or [batch, heads, seq]. */
+int64_t *posref_layout_grid(struct posref_layout_build *b, bool heads_first)
+{
+    const struct posref_layout_case *of = b->of;
+    const int64_t batch = of->batch, seq = of->seq, heads = of->heads;
+    int64_t *row_of = posref_layout_room(b, batch * seq * heads);
+    for (int64_t k = 0; k < batch * seq * heads && row_of; k++) {
+        const int64_t in = k % (seq * heads);
+        const int64_t s = heads_first ? in % seq : in / heads;
+        const int64_t h = heads_first ? in / seq : in % heads;
+        row_of[k] = (k / (seq * heads) * seq + s) * heads + h;
+    }
+    return row_of;
+}
+
+/* 0, 1, 2, ... */
+int64_t *posref_layout_count(struct posref_layout_build *b, int64_t n)
+{
+    int64_t *out = posref_layout_room(b, n);
+    for (int64_t k = 0; k < n && out; k++)
+        out[k] = k;
+    return out;
+}
+
+void posref_layout_both(struct posref_layout_build *b, int rank, const int64_t *shape,
+                        const int64_t *row_of)
+{
+    if (b->failed)
+        return;
+    posref_layout_input(b, posref_layout_in(b), rank, shape, row_of);
+    posref_layout_output(b, posref_layout_out(b), rank, shape, row_of);
+}
+
 void posref_layout_positions(struct posref_layout_build *b, int rank, const int64_t *shape,
                              const int64_t *row_of)
 {

@@ -28,12 +28,14 @@ struct posref_layout_build {
 };
 
 /* A form: which rows it has, and its tensors. */
+typedef void posref_rows_fn(struct posref_layout_case *out, struct posref_layout_rows *rows,
+                            const struct posref_vector *vector);
+typedef void posref_lay_fn(struct posref_layout_build *b);
 struct posref_layout_form {
     /* Fills *rows, and batch, seq and first of out, where the form has them. NULL: the vector's
      * rows as they are, and lay changes the call that posref_trial_make has made of them. */
-    void (*rows)(struct posref_layout_case *out, struct posref_layout_rows *rows,
-                 const struct posref_vector *vector);
-    void (*lay)(struct posref_layout_build *b);
+    posref_rows_fn *rows;
+    posref_lay_fn *lay;
 };
 extern const struct posref_layout_form posref_forms[POSREF_N_LAYOUTS];
 
@@ -50,6 +52,13 @@ void posref_layout_input(struct posref_layout_build *b, const char *name, int ra
                          const int64_t *shape, const int64_t *row_of);
 void posref_layout_output(struct posref_layout_build *b, const char *name, int rank,
                           const int64_t *shape, const int64_t *row_of);
+/* x and y alike. */
+void posref_layout_both(struct posref_layout_build *b, int rank, const int64_t *shape,
+                        const int64_t *row_of);
+/* Judged rows of [batch, seq, heads] or [batch, heads, seq]. */
+int64_t *posref_layout_grid(struct posref_layout_build *b, bool heads_first);
+/* 0, 1, 2, ... */
+int64_t *posref_layout_count(struct posref_layout_build *b, int64_t n);
 /* Positions whose k-th is that of judged row row_of[k] (0 for -1): shape, after the axes' where
  * there are several. */
 void posref_layout_positions(struct posref_layout_build *b, int rank, const int64_t *shape,
@@ -65,9 +74,18 @@ struct posref_place *posref_layout_place(struct posref_layout_build *b, int tens
 int64_t posref_layout_extent(const struct posref_place *place, const struct posref_tensor *tensor);
 const struct posref_tensor *posref_layout_tensor(const struct posref_layout_build *b, int tensor);
 
-/* The last forms of the table: rotation by tables that are handed in (layout_tables.c). */
-void posref_lay_tables(struct posref_layout_build *b);
-void posref_lay_tables_f32(struct posref_layout_build *b);
-void posref_lay_cos_sin(struct posref_layout_build *b);
+/* The forms, by file. */
+/* The forms, by file. layout_batches.c: */
+posref_rows_fn posref_rows_shared, posref_rows_own, posref_rows_same_heads, posref_rows_left_pad;
+posref_lay_fn posref_lay_bhsd, posref_lay_bshd, posref_lay_transposed, posref_lay_broadcast,
+    posref_lay_batch_positions, posref_lay_left_pad;
+/* layout_packed.c: */
+posref_rows_fn posref_rows_decode, posref_rows_varlen, posref_rows_qkv;
+posref_lay_fn posref_lay_decode, posref_lay_varlen, posref_lay_qkv;
+/* layout_cache.c: */
+posref_lay_fn posref_lay_kv_cache, posref_lay_kv_cache_hnd;
+/* layout_tables.c: rotation by tables that are handed in */
+posref_lay_fn posref_lay_tables, posref_lay_tables_f32, posref_lay_cos_sin,
+    posref_lay_cos_sin_cache, posref_lay_cos_sin_cache_f32;
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "trial.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,24 @@ void posref_lay_tables_f32(struct posref_layout_build *b)
     lay(b, POSREF_F32);
 }
 
+/* Rows of cosines, then sines: row k of the tables is row `at[k]`; the others are NaN. */
+static double *join(struct posref_layout_build *b, const struct tables *t, int64_t rows,
+                    const int64_t *at)
+{
+    const int64_t width = 2 * t->columns;
+    double *out = posref_layout_room(b, rows * width);
+    if (!out || !at)
+        return NULL;
+    for (int64_t k = 0; k < rows * width; k++)
+        out[k] = (double)NAN;
+    for (int64_t k = 0; k < t->n; k++) {
+        double *row = out + at[k] * width;
+        memcpy(row, t->cosine + k * t->columns, (size_t)t->columns * sizeof *row);
+        memcpy(row + t->columns, t->sine + k * t->columns, (size_t)t->columns * sizeof *row);
+    }
+    return out;
+}
+
 void posref_lay_cos_sin(struct posref_layout_build *b)
 {
     struct tables t;
@@ -115,12 +134,36 @@ void posref_lay_cos_sin(struct posref_layout_build *b)
         return;
     judge_by(b, &t);
     drop_positions(b->trial);
-    double *row = posref_layout_room(b, 2 * t.n * t.columns);
-    for (int64_t k = 0; k < t.n * t.columns && row; k++) {
-        double *at = row + k / t.columns * 2 * t.columns + k % t.columns;
-        at[0] = t.cosine[k];
-        at[t.columns] = t.sine[k];
-    }
+    double *row = join(b, &t, t.n, posref_layout_count(b, t.n));
     if (!b->failed && b->status == POSREF_OK)
         hand_in(b, "table", b->dtype, row, t.n, 2 * t.columns);
+}
+
+/* A cache of rows whose last is the first token's, with a row of NaN before and behind them: one
+ * that is off by a row, or takes the tokens' own numbers for rows, finds another's. */
+static void lay_cache(struct posref_layout_build *b, enum posref_dtype dtype)
+{
+    struct tables t;
+    if (!make_tables(&t, b, dtype))
+        return;
+    judge_by(b, &t);
+    int64_t *at = posref_layout_room(b, t.n);
+    for (int64_t k = 0; k < t.n && at; k++)
+        at[k] = t.n - k;
+    double *rows = join(b, &t, t.n + 2, at);
+    drop_positions(b->trial);
+    if (b->failed || b->status != POSREF_OK)
+        return;
+    posref_layout_integers(b, "positions", POSREF_I64, 1, &t.n, at);
+    hand_in(b, "cos_sin_cache", dtype, rows, t.n + 2, 2 * t.columns);
+}
+
+void posref_lay_cos_sin_cache(struct posref_layout_build *b)
+{
+    lay_cache(b, b->dtype);
+}
+
+void posref_lay_cos_sin_cache_f32(struct posref_layout_build *b)
+{
+    lay_cache(b, POSREF_F32);
 }

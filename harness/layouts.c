@@ -3,6 +3,7 @@
 #include "layout_build.h"
 
 #include "batch.h"
+#include "pattern.h"
 #include "trial.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 #define FREE POSREF_LAYOUT_ROWS
 #define COUNTED POSREF_LAYOUT_COUNTED
 #define TABLES POSREF_LAYOUT_TABLES
+#define INDEXED POSREF_LAYOUT_INDEXED
 
 static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"strided", "gaps between the rows of x and of y", ROWS, FREE},
@@ -35,6 +37,10 @@ static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"tables", "cos and sin [n, pairs] in the place of positions", TURNS, TABLES},
     {"tables-f32", "the same in float32, whatever x is", TURNS, TABLES},
     {"cos-sin", "table [n, 2 pairs]: a row's cosines, then its sines", TURNS, TABLES},
+    {"cos-sin-cache", "cos_sin_cache [rows, 2 pairs], positions say which row", TURNS, INDEXED},
+    {"cos-sin-cache-f32", "the same in float32, whatever x is", TURNS, INDEXED},
+    {"kv-cache", "k rotated and v copied to slots of [blocks, block, heads, dim]", ROTATE, FREE},
+    {"kv-cache-hnd", "the same in memory of [blocks, heads, block, dim]", ROTATE, FREE},
 };
 
 const struct posref_layout *posref_layout_at(int k)
@@ -107,7 +113,10 @@ bool posref_layout_applies(const struct posref_layout *layout, const struct posr
         return false;
     if (layout->ops != ANY && !posref_tensors_find(&vector->inputs, "positions"))
         return false;
-    if (layout->need == POSREF_LAYOUT_TABLES)
+    if (layout->need == POSREF_LAYOUT_INDEXED &&
+        posref_tensors_find(&vector->inputs, "positions")->rank != 1)
+        return false;
+    if (layout->need == POSREF_LAYOUT_TABLES || layout->need == POSREF_LAYOUT_INDEXED)
         return vector->spec.pairing != POSREF_PAIRING_MISMATCHED &&
                vector->spec.partial != POSREF_PARTIAL_PROPORTIONAL &&
                !vector->spec.given[POSREF_FIELD_XPOS_SCALE_BASE];
@@ -256,12 +265,65 @@ enum posref_status posref_layout_trial(struct posref_trial *out,
     return b.failed ? no_memory(err) : b.status;
 }
 
+/* Elements of a row before the first that does not hold the pattern any more; dim: all do. */
+static int64_t untouched(const unsigned char *row, int64_t dim, enum posref_dtype dtype)
+{
+    const size_t size = posref_dtype_size(dtype);
+    unsigned char pattern[8];
+    int64_t n = 0;
+    posref_pattern_fill(pattern, dtype, 1);
+    while (n < dim && memcmp(row + (size_t)n * size, pattern, size) == 0)
+        n++;
+    return n;
+}
+
+static bool blame_row(struct posref_trial *trial, enum posref_verdict verdict,
+                      const struct posref_tensor *output, int64_t element, const char *why)
+{
+    trial->verdict = verdict;
+    trial->tensor = output->name;
+    trial->element = element;
+    snprintf(trial->why, sizeof trial->why, "%s", why);
+    return false;
+}
+
+/* Rows of output i that stay, or copy; false: one does not, and is blamed. */
+static bool check_rows(struct posref_trial *trial, const struct posref_layout_result *result, int i)
+{
+    const struct posref_tensor *output = &trial->out.item[i], *from = result->copied[i];
+    const int64_t dim = result->dim;
+    const size_t bytes = (size_t)dim * posref_dtype_size(output->dtype);
+    for (int64_t k = 0; k < posref_tensor_count(output) / dim; k++) {
+        const unsigned char *row = (const unsigned char *)output->data + (size_t)k * bytes;
+        const int64_t source = result->row_of[i][k], n = untouched(row, dim, output->dtype);
+        char why[100];
+        if (source == POSREF_LAYOUT_STAYS && n < dim)
+            return blame_row(trial, POSREF_VERDICT_BAD_WRITE, output, k * dim + n,
+                             "wrote into a row that was to stay as it was");
+        if (!from || source < 0 ||
+            memcmp(row, (const unsigned char *)from->data + (size_t)source * bytes, bytes) == 0)
+            continue;
+        if (n == dim)
+            return blame_row(trial, POSREF_VERDICT_UNWRITTEN, output, k * dim,
+                             "this row was never written");
+        snprintf(why, sizeof why, "this row is no copy of row %lld of %s", (long long)source,
+                 from->name);
+        return blame_row(trial, POSREF_VERDICT_FAIL, output, k * dim, why);
+    }
+    return true;
+}
+
 void posref_layout_collect(struct posref_trial *trial, const struct posref_layout_result *result)
 {
     if (trial->verdict != POSREF_VERDICT_PASS)
         return;
+    for (int i = 0; i < trial->out.n && result->judged.n > 0; i++)
+        if (!check_rows(trial, result, i))
+            return;
     for (int i = 0; i < trial->out.n && result->judged.n > 0; i++) {
         const struct posref_tensor *from = &trial->out.item[i];
+        if (result->copied[i])
+            continue;
         const size_t bytes = (size_t)result->dim * posref_dtype_size(from->dtype);
         for (int64_t k = 0; k < posref_tensor_count(from) / result->dim; k++)
             if (result->row_of[i][k] >= 0)

@@ -11,14 +11,16 @@
 #include "vectors/vectors.h"
 
 #define POSREF_LAYOUT_PLAIN "plain" /* the vector as it is: no layout */
-#define POSREF_N_LAYOUTS 16
+#define POSREF_LAYOUT_STAYS (-2)
+#define POSREF_N_LAYOUTS 20
 
 /* What a vector must be like. */
 enum posref_layout_need {
     POSREF_LAYOUT_ROWS,    /* whatever it is */
     POSREF_LAYOUT_WHOLE,   /* positions are whole numbers */
     POSREF_LAYOUT_COUNTED, /* and have one axis */
-    POSREF_LAYOUT_TABLES   /* each pair turns, as one, by a column of the tables, and no more */
+    POSREF_LAYOUT_TABLES,  /* each pair turns, as one, by a column of the tables, and no more */
+    POSREF_LAYOUT_INDEXED  /* and positions have one axis */
 };
 
 struct posref_layout {
@@ -55,8 +57,11 @@ POSREF_MUST_USE enum posref_status posref_layout_make(struct posref_layout_case 
 
 /* How the plugin's outputs are put together again. */
 struct posref_layout_result {
-    const int64_t *row_of[POSREF_MAX_TENSORS]; /* of an output: the judged row of each of its rows,
-                                                * -1: none, and it need not be written */
+    /* Of an output: the judged row of each of its rows, -1: none, and it need not be written,
+     * POSREF_LAYOUT_STAYS: none, and it must not be; in an output that copies, rows of the input in
+     * the place of judged ones. */
+    const int64_t *row_of[POSREF_MAX_TENSORS];
+    const struct posref_tensor *copied[POSREF_MAX_TENSORS]; /* the input that it copies, or NULL */
     struct posref_tensors judged;              /* room for them; none: the outputs as they are */
     int64_t dim;
     const struct posref_vector *vector; /* judged in the place of the case's, where the dtype of
@@ -71,7 +76,8 @@ POSREF_MUST_USE enum posref_status posref_layout_trial(struct posref_trial *out,
                                                        const struct posref_arena *arena,
                                                        struct posref_error *err);
 /* After a call that returned: trial->out becomes what is judged, and the verdict UNWRITTEN or NAN
- * where elements are. Other verdicts are left alone. */
+ * where elements are, BAD_WRITE where a row that was to stay was written, FAIL where one is no copy
+ * of what it should be. Other verdicts are left alone. */
 void posref_layout_collect(struct posref_trial *trial, const struct posref_layout_result *result);
 
 #endif

@@ -68,6 +68,14 @@
  *   tables          | cos, sin [n, pairs] in the place of positions, of the dtype under test
  *   tables-f32      | the same, of F32 whatever x is
  *   cos-sin         | table [n, 2 pairs] in their place: cosines, then sines
+ *   cos-sin-cache   | cos_sin_cache [rows, 2 pairs], of such rows; positions [n] are rows of it
+ *   cos-sin-cache-  | the same, of F32 whatever x is
+ *    f32            |
+ *   kv-cache        | k, v [tokens, H, D], positions [tokens], slot [tokens] in the place of x, and
+ *                   |   key_cache, value_cache [blocks, block, H, D] (INOUT) of y: rotated k and v
+ *                   |   as it is go to slot (slot / block, slot % block) of them, or, where slot is
+ *                   |   -1, nowhere; all else of them stays as it was; rotate only
+ *   kv-cache-hnd    | the same, the caches with the strides of [blocks, H, block, D]
  *
  * Positions over several axes have the axes in front: [n_axes, S], [n_axes, B, S].
  *

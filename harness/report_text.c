@@ -310,7 +310,7 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
     }
     if (summary)
         posref_buffer_printf(out, "     %s\n", summary);
-    else if (strcmp(text_of(line, "verdict"), "fail") == 0 &&
+    else if (strcmp(text_of(line, "verdict"), "fail") == 0 && json_object_get(line, "grade") &&
              strcmp(text_of(line, "grade"), "fail") != 0)
         posref_buffer_printf(out, "     the limits of grade %s hold; those of the gate do not\n",
                              text_of(line, "grade"));

@@ -24,7 +24,7 @@ struct posref_runner {
     struct posref_process process;
     bool alive;               /* a worker is there, its plugin open */
     struct posref_trial lost; /* why none is, when loading or opening killed it */
-    char name[64], version[32], layouts[256];
+    char name[64], version[32], layouts[512];
     unsigned n_workers;
     uint64_t *seen; /* hashes of op and shapes that this worker has run already */
     size_t n_seen, seen_capacity;

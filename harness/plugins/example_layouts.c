@@ -121,8 +121,12 @@ static void look_up(double *c, double *s, const struct job *job, int64_t row, in
 {
     const struct posref_plugin_tensor *sines = posref_plugin_find(job->call, "sin");
     const struct posref_plugin_tensor *cosines = posref_plugin_find(job->call, "cos");
+    const struct posref_plugin_tensor *cache = posref_plugin_find(job->call, "cos_sin_cache");
     const struct posref_plugin_tensor *table = cosines ? cosines
+                                               : cache ? cache
                                                        : posref_plugin_find(job->call, "table");
+    if (cache && !is_faulty(job, "row_of_token"))
+        row = integer(posref_plugin_find(job->call, "positions"), row);
     const uint32_t dtype = is_faulty(job, "dtype_of_x") ? job->dtype : table->dtype;
     const int64_t at = row * table->strides[0] + i;
     const int64_t other = sines ? at : at + job->pairs;
@@ -204,6 +208,44 @@ static void rotate(const struct job *job, const struct posref_plugin_tensor *to,
                            b * x.stride_batch + s * x.stride_seq + h * x.stride_head, b, s);
 }
 
+/* ---- a cache of keys and values ---- */
+
+/* The slot that a token is written to; -1: none. */
+static int64_t slot_of(const struct job *job, const struct posref_plugin_tensor *cache,
+                       int64_t token)
+{
+    const int64_t block = cache->shape[1], n_slots = cache->shape[0] * block;
+    const int64_t slot = integer(posref_plugin_find(job->call, "slot"), token);
+    if (is_faulty(job, "slot_ignored"))
+        return token;
+    if (is_faulty(job, "slot_of_position"))
+        return llabs((long long)position(job, 0, token)) % n_slots;
+    if (slot < 0)
+        return is_faulty(job, "slot_from_end") ? n_slots + slot : -1;
+    return is_faulty(job, "slot_next_block") ? (slot + block) % n_slots : slot;
+}
+
+static void write_cache(const struct job *job, const char *to, const char *from, bool turns)
+{
+    const struct posref_plugin_tensor *cache = posref_plugin_find(job->call, to);
+    const struct posref_plugin_tensor *rows = posref_plugin_find(job->call, from);
+    struct rows x = rows_of(job, rows), y = {.tensor = cache, .stride_dim = cache->strides[3]};
+    const int64_t block = cache->shape[1];
+    const bool flat = is_faulty(job, "strides_ignored");
+    struct job still = *job;
+    still.pairs = 0; /* a copy */
+    for (int64_t token = 0; token < x.seq; token++) {
+        const int64_t slot = slot_of(job, cache, token);
+        for (int64_t h = 0; h < x.heads && slot >= 0; h++) {
+            const int64_t at = flat ? (slot * x.heads + h) * job->dim
+                                    : slot / block * cache->strides[0] +
+                                          slot % block * cache->strides[1] + h * cache->strides[2];
+            rotate_row(turns ? job : &still, &y, &x, at,
+                       token * x.stride_seq + h * x.stride_head, 0, token);
+        }
+    }
+}
+
 /* ---- the plugin ---- */
 
 static int32_t open_example(void **state, const char *config, char *why, size_t why_size)
@@ -227,6 +269,7 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
     (void)state;
     x = x ? x : posref_plugin_find(call, "dy");
     x = x ? x : posref_plugin_find(call, "q");
+    x = x ? x : posref_plugin_find(call, "k");
     if ((posref_plugin_word_is(call->op, "rotate") ||
          posref_plugin_word_is(call->op, "rotate_backward")) &&
         posref_plugin_is(call->spec, "scheme", "rope") &&
@@ -255,7 +298,8 @@ static int32_t run(void *state, const struct posref_plugin_call *call, char *why
         .base = strtod(posref_plugin_value(call->spec, "base", "10000"), NULL),
         .sign = inverse != back ? -1 : 1};
     (void)why, (void)why_size;
-    job.has_tables = posref_plugin_find(call, "cos") || posref_plugin_find(call, "table");
+    job.has_tables = posref_plugin_find(call, "cos") || posref_plugin_find(call, "table") ||
+                     posref_plugin_find(call, "cos_sin_cache");
     job.dtype = call->tensors[0]->dtype;
     if (posref_plugin_word_is(job.layout, "qkv")) {
         const struct posref_plugin_tensor *q = posref_plugin_find(call, "q");
@@ -265,6 +309,12 @@ static int32_t run(void *state, const struct posref_plugin_call *call, char *why
         rotate(&job, k, k);
         if (is_faulty(&job, "v_rotated"))
             rotate(&job, v, v);
+        return POSREF_PLUGIN_OK;
+    }
+    if (posref_plugin_find(call, "slot")) {
+        write_cache(&job, "key_cache", "k", true);
+        if (!is_faulty(&job, "v_left"))
+            write_cache(&job, "value_cache", "v", is_faulty(&job, "v_rotated"));
         return POSREF_PLUGIN_OK;
     }
     rotate(&job, posref_plugin_find(call, back ? "dx" : "y"),
@@ -283,7 +333,8 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
         .supports = supports,
         .run = run,
         .layouts = "strided strided-dim inplace int32 bhsd bshd transposed broadcast "
-                   "batch-positions left-pad decode varlen qkv tables tables-f32 cos-sin",
+                   "batch-positions left-pad decode varlen qkv tables tables-f32 cos-sin "
+                   "cos-sin-cache cos-sin-cache-f32 kv-cache kv-cache-hnd",
     };
     (void)host_abi;
     return &plugin;

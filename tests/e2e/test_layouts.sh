@@ -9,7 +9,8 @@ plugin=$BUILD/plugins/example_layouts.so
 core_db
 export POSREF_DB=$db
 layouts='strided strided-dim inplace int32 bhsd bshd transposed broadcast batch-positions left-pad
-    decode varlen qkv tables tables-f32 cos-sin'
+    decode varlen qkv tables tables-f32 cos-sin cos-sin-cache cos-sin-cache-f32 kv-cache
+    kv-cache-hnd'
 
 # more N LEAST WHAT
 more() { if [ "$1" -ge "$2" ]; then ok; else bad "$3: $1"; fi; }
@@ -27,7 +28,7 @@ same "$(lines '.verdict != "pass" and .verdict != "unsupported"')" 0 'all layout
 succeeds test "$plugin" id=rope/backward/half/d12- --layouts all --dtype f32 --report jsonl
 for layout in $layouts; do
     n=$(lines ".layout == \"$layout\" and .verdict == \"pass\"")
-    [ "$layout" = qkv ] && same "$n" 0 'qkv is forward only' && continue
+    case $layout in qkv | kv-cache*) same "$n" 0 "$layout is forward only" && continue ;; esac
     more "$n" 8 "backward lines of $layout that pass"
 done
 
@@ -56,6 +57,19 @@ caught reads_late qkv 'fail -'
 caught tables_exchanged tables 'fail -'
 caught tables_exchanged cos-sin 'fail -'
 caught dtype_of_x tables-f32 'bad-read cos'
+caught dtype_of_x cos-sin-cache-f32 'bad-read cos_sin_cache'
+for layout in cos-sin-cache cos-sin-cache-f32; do
+    caught row_of_token $layout 'nan y'
+    caught tables_exchanged $layout 'fail -'
+done
+for layout in kv-cache kv-cache-hnd; do
+    for fault in slot_ignored slot_of_position slot_from_end slot_next_block; do
+        caught $fault $layout 'bad-write key_cache'
+    done
+    caught v_left $layout 'unwritten value_cache'
+    caught v_rotated $layout 'fail value_cache'
+done
+caught strides_ignored kv-cache-hnd 'bad-write key_cache'
 for layout in bhsd bshd; do caught heads_exchanged $layout 'bad-read positions, fail -'; done
 caught positions_int64 int32 'bad-read positions, fail -'
 
