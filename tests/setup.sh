@@ -15,7 +15,8 @@ if [ "${1:-}" = --print ]; then
     shift
 fi
 
-# PROFILE PACKAGE KIND NAME: the package is there when the command, header or file NAME is.
+# PROFILE PACKAGE KIND NAME: the package is there when the command, header, file or module (of
+# python3) NAME is.
 needs='
 run         gcc                 compiler    gcc
 run         libc6-dev           header      stdio.h
@@ -38,6 +39,7 @@ test        procps              command     ps
 test        musl-tools          command     musl-gcc
 test        g++                 command     g++
 test        python3             command     python3
+test        python3-jsonschema  module      jsonschema
 test        chromium            command     chromium
 test        nginx-light         command     nginx
 test        libxml2-utils       command     xmllint
@@ -71,6 +73,7 @@ missing_packages() {
         case $kind in
         compiler) $have_compiler || echo "$package" ;;
         file) [ -e "$name" ] || echo "$package" ;;
+        module) python3 -c "import $name" 2>/dev/null || echo "$package" ;;
         command) command -v "$name" >/dev/null || echo "$package" ;;
         header)
             if $have_compiler; then

@@ -4,6 +4,7 @@
 # shellcheck shell=bash
 
 POSREF=${POSREF:?the program under test}
+schemas=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../schema" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
@@ -17,6 +18,17 @@ bad() { n_failed=$((n_failed + 1)) && echo "FAILED: $*"; }
 run() {
     "$POSREF" "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
+    case ${1-} in
+    test | merge) fit_schemas -newer "$work/seen" && : >"$work/seen" ;;
+    esac
+}
+
+# fit_schemas FIND-TEST...: the reports below $work are as their schemas say.
+: >"$work/seen"
+fit_schemas() {
+    find "$work" -type f "$@" ! -name '*.db' -print0 >"$work/found.reports"
+    xargs -0r "${BUILD:-build}/tests/e2e/fits_schema" "$schemas" <"$work/found.reports" \
+        2>"$work/unfit" || bad "$(head -n 5 "$work/unfit")"
 }
 
 # succeeds ARGUMENT...: exit 0 and nothing on stderr.
@@ -70,6 +82,7 @@ help_example() {
 }
 
 finish() {
+    fit_schemas
     echo "$n_passed passed, $n_failed failed"
     [ "$n_failed" -eq 0 ]
 }

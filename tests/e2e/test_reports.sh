@@ -12,6 +12,12 @@ judge() { run test "$plugin" --suite smoke --dtype f32,bf16 --nonce 7 "$@"; }
 judge --report jsonl:l
 n=$(grep -c '"type": "vector"' l)
 
+# fits FILE...: reports are as schema/ says, by the validator of Debian's python3-jsonschema; that
+# of lib.sh, which is ours and quick, looks at every report of every test.
+fits() {
+    same "$(python3 "$root/tests/e2e/fits_schema.py" "$root/schema" "$@" 2>&1)" '' "fits: $*"
+}
+
 # One run, every format: right, then wrong.
 all=(--report junit:j.xml --report tap:t --report github:g --report markdown:m --report html:h.html
     --report jsonl:l --report json:j)
@@ -22,6 +28,8 @@ for config in '' pairing=swapped; do
     unset GITHUB_STEP_SUMMARY
     wrong=$([ "$config" = pairing=swapped ] && echo 1 || echo 0)
     same "$status" "$wrong" "exit status of '$config'"
+    cp l l.jsonl
+    fits l.jsonl j
     n_failed_lines=$(grep -c '"verdict": "fail", "grade"' l)
     same "$(xmllint --noout --relaxng "$root/schema/junit.rng" j.xml 2>&1)" 'j.xml validates' junit
     same "$(grep -c '<testcase ' j.xml)" "$n" 'cases of junit'
@@ -48,6 +56,21 @@ grade $(jq -r .grade j); $n_failed_lines failures" 'the last annotation'
     same "$(grep -c '<circle' h.html | awk '{print ($1 > 100)}')" 1 'dots in the plots'
     same "$(grep -c '<script\|https\?://' h.html)" 0 'HTML needs nothing else'
 done
+# What no schema says is refused, by both.
+for broken in 's/"ns": /"new": 1, &/' 's/"verdict": "fail"/"verdict": "off"/' \
+    's/, "counts": {/, "colour": "red"&/' 's/"processors": [0-9]*/"memory": 1/'; do
+    sed "$broken" l >drift.jsonl
+    cmp -s l drift.jsonl && bad "$broken changes nothing"
+    python3 "$root/tests/e2e/fits_schema.py" "$root/schema" drift.jsonl >refused
+    same "$?" 1 "$broken"
+    "$BUILD/tests/e2e/fits_schema" "$root/schema" drift.jsonl 2>refused
+    same "$?" 1 "$broken"
+done
+jq -c '.failures[0].why2 = ""' j >drift
+sed -i 's/^{"verdict":/{"verdict": /' drift
+"$BUILD/tests/e2e/fits_schema" "$root/schema" drift 2>refused
+same "$? $(grep -c 'unknown member why2' refused)" '1 1' 'a report with a member that is new'
+rm -f drift drift.jsonl
 command=$(sed -n 's/^  repeat: "\(.*\)"$/\1/p' t | sed -n 5p)
 bash -c "$command --report json:again" >/dev/null
 same "$(jq -r '.run.vectors' again) $(jq -r '.failures | length' again)" '1 1' 'repeats one'
@@ -109,6 +132,8 @@ summary='del(.run, .plugin_ns, .workers, .printed_bytes, .failures[].ns, .worst,
     .explanations |= (map({summary, vectors}) | sort)'
 jq -S "$summary" merged >merged.part
 jq -S "$summary" whole >whole.part
+cp lines lines.jsonl
+fits lines.jsonl merged
 same "$(diff merged.part whole.part | head -n 5)" '' 'merged is the whole'
 same "$(wc -l <lines)" $((n + 2)) 'lines of the merged stream'
 # The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 struct check {
+    json_t *files; /* read already: path to root */
     const char *path;
     const json_t *root;
     char *why;
@@ -31,6 +32,7 @@ static bool is_type(const char *name, const json_t *value)
            : strcmp(name, "string") == 0  ? json_is_string(value)
            : strcmp(name, "boolean") == 0 ? json_is_boolean(value)
            : strcmp(name, "number") == 0  ? json_is_number(value)
+           : strcmp(name, "null") == 0    ? json_is_null(value)
            : strcmp(name, "integer") == 0 ? json_is_number(value) && number == floor(number)
                                           : false;
 }
@@ -82,24 +84,45 @@ static bool check_members(const struct check *check, const json_t *schema, const
     return true;
 }
 
+const json_t *json_schema_at(const json_t *root, const char *pointer)
+{
+    pointer += *pointer == '#';
+    while (root && *pointer == '/') {
+        char name[64];
+        const size_t length = strcspn(++pointer, "/");
+        snprintf(name, sizeof name, "%.*s", (int)length, pointer);
+        root = json_object_get(root, name);
+        pointer += length;
+    }
+    return root;
+}
+
 static bool check_reference(const struct check *check, const char *reference, const json_t *value)
 {
-    if (strncmp(reference, "#/$defs/", 8) == 0)
-        return valid(check, json_object_get(json_object_get(check->root, "$defs"), reference + 8),
-                     value);
+    if (*reference == '#')
+        return valid(check, json_schema_at(check->root, reference), value);
     char path[512];
     const char *slash = strrchr(check->path, '/');
     snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - check->path) + 1 : 0, check->path,
              reference);
-    return json_schema_valid(path, value, check->why, check->size);
+    return json_schema_valid_by(check->files, path, value, check->why, check->size);
 }
 
+/* How many of the schemas the value fits. */
+static int count_fits(const struct check *check, const json_t *list, const json_t *value)
+{
+    int n = 0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        n += valid(check, json_array_get(list, i), value);
+    return n;
+}
+
+/* Of an object, why the last of them does not fit says more than that none does. */
 static bool check_any(const struct check *check, const json_t *list, const json_t *value)
 {
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (valid(check, json_array_get(list, i), value))
-            return true;
-    return fail(check, "anyOf", value);
+    if (count_fits(check, list, value) > 0)
+        return true;
+    return json_is_object(value) ? false : fail(check, "anyOf", value);
 }
 
 static bool check_items(const struct check *check, const json_t *of, const json_t *value)
@@ -123,10 +146,13 @@ static bool check_keyword(const struct check *check, const char *keyword, const 
         return check_reference(check, json_string_value(of), value);
     if (strcmp(keyword, "anyOf") == 0)
         return check_any(check, of, value);
+    if (strcmp(keyword, "oneOf") == 0)
+        return count_fits(check, of, value) == 1 || fail(check, keyword, value);
     if (strcmp(keyword, "items") == 0)
         return check_items(check, of, value);
     bool good = strcmp(keyword, "type") == 0               ? is_type(json_string_value(of), value)
                 : strcmp(keyword, "enum") == 0             ? in_list(of, value)
+                : strcmp(keyword, "const") == 0            ? json_equal(of, value)
                 : strcmp(keyword, "pattern") == 0          ? matches(json_string_value(of), value)
                 : strcmp(keyword, "minItems") == 0 ? (double)json_array_size(value) >= limit
                 : strcmp(keyword, "maxItems") == 0 ? (double)json_array_size(value) <= limit
@@ -134,10 +160,6 @@ static bool check_keyword(const struct check *check, const char *keyword, const 
                 : strcmp(keyword, "exclusiveMinimum") == 0 ? number > limit
                 : strcmp(keyword, "maximum") == 0          ? number <= limit
                 : strcmp(keyword, "exclusiveMaximum") == 0 ? number < limit
-                : strcmp(keyword, "minItems") == 0
-                    ? (double)json_array_size(value) >= limit
-                : strcmp(keyword, "maxItems") == 0
-                    ? (double)json_array_size(value) <= limit
                                                            : false;
     return good || fail(check, keyword, value);
 }
@@ -154,16 +176,29 @@ static bool valid(const struct check *check, const json_t *schema, const json_t 
     return !json_is_object(value) || check_members(check, schema, value);
 }
 
-bool json_schema_valid(const char *schema_path, const json_t *value, char *why, size_t size)
+bool json_schema_valid_by(json_t *files, const char *reference, const json_t *value, char *why,
+                          size_t size)
 {
     json_error_t error;
-    json_t *root = json_load_file(schema_path, JSON_REJECT_DUPLICATES, &error);
+    char path[512];
+    const char *pointer = strchr(reference, '#');
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(reference, "#"), reference);
+    json_t *root = json_object_get(files, path);
     if (!root) {
-        snprintf(why, size, "%s: %s", schema_path, error.text);
-        return false;
+        root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+        if (!root || json_object_set_new(files, path, root) != 0) {
+            snprintf(why, size, "%s: %s", path, error.text);
+            return false;
+        }
     }
-    struct check check = {schema_path, root, why, size};
-    bool good = valid(&check, root, value);
-    json_decref(root);
+    const struct check check = {files, path, root, why, size};
+    return valid(&check, json_schema_at(root, pointer ? pointer : ""), value);
+}
+
+bool json_schema_valid(const char *schema_path, const json_t *value, char *why, size_t size)
+{
+    json_t *files = json_object();
+    const bool good = json_schema_valid_by(files, schema_path, value, why, size);
+    json_decref(files);
     return good;
 }
