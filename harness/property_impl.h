@@ -76,6 +76,11 @@ POSREF_MUST_USE enum posref_status posref_property_row(struct posref_tensors *ou
                                                        struct posref_property *p,
                                                        const struct posref_tensors *in, int64_t row,
                                                        int64_t n_keys);
+/* The inputs with n keys from number `first` on. */
+POSREF_MUST_USE enum posref_status posref_property_keys(struct posref_tensors *out,
+                                                        struct posref_property *p,
+                                                        const struct posref_tensors *in,
+                                                        int64_t first, int64_t n);
 /* The input's elements, to be written. */
 double *posref_property_data(const struct posref_tensors *in, const char *name);
 
@@ -83,6 +88,11 @@ double *posref_property_data(const struct posref_tensors *in, const char *name);
 POSREF_MUST_USE enum posref_status posref_property_ask(struct posref_property *p,
                                                        const struct posref_spec *spec,
                                                        const struct posref_tensors *in);
+/* The same of another op than the subject's. */
+POSREF_MUST_USE enum posref_status posref_property_ask_op(struct posref_property *p,
+                                                          const struct posref_spec *spec,
+                                                          enum posref_op op,
+                                                          const struct posref_tensors *in);
 
 /* ---- comparing ---- */
 
@@ -101,7 +111,8 @@ void posref_property_compare(struct posref_property *p, int call, int tensor, in
 void posref_property_same(struct posref_property *p, int call_a, int64_t a, int call_b, int64_t b,
                           int tensor);
 
-/* Those of rows (property_rows.c), and of grids of queries and keys (property_grid.c). */
+/* Those of rows (property_rows.c), of grids of queries and keys (property_grid.c), of scores and
+ * their terms, and the adjoint (property_terms.c), of relative tables (property_window.c). */
 enum posref_status posref_identity_ask(struct posref_property *p);
 void posref_identity_compare(struct posref_property *p);
 enum posref_status posref_composition_ask(struct posref_property *p);
@@ -130,5 +141,23 @@ enum posref_status posref_sum_ask(struct posref_property *p);
 void posref_sum_compare(struct posref_property *p);
 enum posref_status posref_constant_ask(struct posref_property *p);
 void posref_constant_compare(struct posref_property *p);
+enum posref_status posref_terms_ask(struct posref_property *p);
+void posref_terms_compare(struct posref_property *p);
+enum posref_status posref_later_ask(struct posref_property *p);
+void posref_later_compare(struct posref_property *p);
+enum posref_status posref_permutation_ask(struct posref_property *p);
+void posref_permutation_compare(struct posref_property *p);
+enum posref_status posref_adjoint_ask(struct posref_property *p);
+void posref_adjoint_compare(struct posref_property *p);
+enum posref_status posref_window_ask(struct posref_property *p);
+void posref_window_compare(struct posref_property *p);
+enum posref_status posref_entries_ask(struct posref_property *p);
+void posref_entries_compare(struct posref_property *p);
+enum posref_status posref_class_ask(struct posref_property *p);
+void posref_class_compare(struct posref_property *p);
+enum posref_status posref_odd_ask(struct posref_property *p);
+void posref_odd_compare(struct posref_property *p);
+enum posref_status posref_ends_ask(struct posref_property *p);
+void posref_ends_compare(struct posref_property *p);
 
 #endif

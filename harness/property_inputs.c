@@ -5,6 +5,7 @@
 #include "property_impl.h"
 #include "trial.h"
 
+#include <math.h>
 #include <string.h>
 
 double *posref_property_tensor(struct posref_property *p, struct posref_tensors *in,
@@ -24,16 +25,18 @@ double *posref_property_tensor(struct posref_property *p, struct posref_tensors 
     return tensor->data;
 }
 
-static bool has_grid(enum posref_op op)
+/* Queries and keys apart: of cope's contextual positions too, which are its table. */
+static bool has_grid(const struct posref_property *p)
 {
+    const enum posref_op op = p->of->subject->op;
     return op == POSREF_OP_BIAS || op == POSREF_OP_WEIGHTS || op == POSREF_OP_SCORES ||
-           op == POSREF_OP_ATTENTION;
+           op == POSREF_OP_ATTENTION || p->spec->scheme == POSREF_SCHEME_COPE;
 }
 
 enum posref_status posref_property_positions(struct posref_property *p, struct posref_tensors *in,
                                              const double *position, int64_t n)
 {
-    const bool grid = has_grid(p->of->subject->op);
+    const bool grid = has_grid(p);
     const int axes = posref_spec_axes(p->spec);
     const int64_t shape[] = {axes > 1 ? axes : n, n};
     for (int side = 0; side < (grid ? 2 : 1); side++) {
@@ -55,12 +58,29 @@ static int64_t rows_of(const struct posref_tensors *in)
     return at->shape[at->rank - 1];
 }
 
-/* x, q, k and v are rows of vectors; the scheme says what shape its own inputs have. */
+/* Entries of the free axis of an input: of a learned table as many as one likes, of a projection
+ * the rows it gives, of what heads may have each their own none (the axis is absent). */
+static int64_t free_size(const struct posref_property *p, const char *name)
+{
+    switch (p->spec->scheme) {
+    case POSREF_SCHEME_LEARNED: return 256;
+    case POSREF_SCHEME_FOURIER: return p->spec->dim / 2;
+    case POSREF_SCHEME_TRANSFORMER_XL: return strcmp(name, "key_weights") == 0 ? p->spec->dim
+                                              : strcmp(name, "weights") == 0   ? 8
+                                                                               : 0;
+    case POSREF_SCHEME_SHAW: return p->spec->dim; /* of the values */
+    case POSREF_SCHEME_COPE: return 0;
+    case POSREF_SCHEME_DEBERTA: return strcmp(name, "weights") == 0 ? 4 : 0;
+    default: return 4;
+    }
+}
+
+/* x, dy, q, k and v are rows of vectors; the scheme says what shape its own inputs have. */
 static enum posref_status shape_of(int64_t shape[POSREF_MAX_RANK], int *rank,
                                    const struct posref_property *p, const struct posref_tensors *in,
                                    const char *name, int64_t heads)
 {
-    if (strchr("xqkv", name[0]) && name[1] == '\0') {
+    if ((strchr("xqkv", name[0]) && name[1] == '\0') || strcmp(name, "dy") == 0) {
         const int64_t width = p->spec->given[POSREF_FIELD_DIM] ? p->spec->dim : 8;
         if (p->spec->given[POSREF_FIELD_NUM_HEADS])
             heads = p->spec->num_heads;
@@ -69,9 +89,7 @@ static enum posref_status shape_of(int64_t shape[POSREF_MAX_RANK], int *rank,
         memcpy(shape, rows, sizeof rows);
         return POSREF_OK;
     }
-    const int64_t n_entries = 256; /* of a table that is as long as one likes */
-    return posref_input_shape(shape, rank, p->spec, in, name, -1,
-                              p->spec->scheme == POSREF_SCHEME_LEARNED ? n_entries : 4, p->err);
+    return posref_input_shape(shape, rank, p->spec, in, name, -1, free_size(p, name), p->err);
 }
 
 enum posref_status posref_property_draw(struct posref_property *p, struct posref_tensors *in,
@@ -90,11 +108,11 @@ enum posref_status posref_property_draw(struct posref_property *p, struct posref
         double *value = posref_property_tensor(p, in, name, rank, shape);
         if (!value)
             return POSREF_NO_MEMORY;
-        /* kerple's parameters are positive; signs of other tables show nothing. */
+        /* kerple's parameters are positive, and below 2; signs of other tables show nothing. */
         const bool positive = name[0] == 'r';
         for (int64_t k = 0; k < posref_tensor_count(&in->item[in->n - 1]); k++) {
             value[k] = posref_draw_value(&p->draw);
-            value[k] = positive && value[k] < 0 ? -value[k] : value[k];
+            value[k] = positive ? fabs(value[k]) / 2 : value[k];
         }
     }
     return POSREF_OK;
@@ -155,6 +173,20 @@ enum posref_status posref_property_row(struct posref_tensors *out, struct posref
     return status;
 }
 
+enum posref_status posref_property_keys(struct posref_tensors *out, struct posref_property *p,
+                                        const struct posref_tensors *in, int64_t first, int64_t n)
+{
+    enum posref_status status = POSREF_OK;
+    *out = *in;
+    for (int i = 0; i < in->n && status == POSREF_OK; i++) {
+        int row_axis, key_axis;
+        axes_of(&row_axis, &key_axis, &in->item[i]);
+        if (key_axis >= 0)
+            status = cut(&out->item[i], p, key_axis, first, n);
+    }
+    return status;
+}
+
 double *posref_property_data(const struct posref_tensors *in, const char *name)
 {
     return posref_tensors_find(in, name)->data;
@@ -163,7 +195,13 @@ double *posref_property_data(const struct posref_tensors *in, const char *name)
 enum posref_status posref_property_ask(struct posref_property *p, const struct posref_spec *spec,
                                        const struct posref_tensors *in)
 {
-    const enum posref_op op = p->of->subject->op;
+    return posref_property_ask_op(p, spec, p->of->subject->op, in);
+}
+
+enum posref_status posref_property_ask_op(struct posref_property *p,
+                                          const struct posref_spec *spec, enum posref_op op,
+                                          const struct posref_tensors *in)
+{
     const enum posref_dtype dtype = p->settings->dtype;
     struct posref_property_call *call = p->arena->alloc(p->arena->ctx, sizeof *call);
     const char *text = posref_call_spec(spec, p->arena);
