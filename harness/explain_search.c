@@ -48,8 +48,11 @@ static unsigned twists(struct search *s, const struct posref_claim *claim,
     posref_heap_reset(s->e->scratch);
     const struct posref_arena arena = posref_heap_arena(s->e->scratch);
     struct posref_tensors in = *f->inputs, actual = f->actual;
-    return posref_claim_twist(&in, claim, bend, f->op, &arena) |
-           posref_claim_untwist(&actual, claim, bend, f->op, &arena);
+    unsigned changed = posref_claim_twist(&in, claim, bend, f->op, &arena) |
+                       posref_claim_untwist(&actual, claim, bend, f->op, &arena);
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        changed |= claim->fault[k]->mend ? 1U << k : 0;
+    return changed;
 }
 
 /* Whether both faults of a pair change something, in some failure of the class. */
@@ -126,7 +129,8 @@ static void list_singles(struct search *s)
     const struct posref_fault *fault;
     s->n_singles = 0;
     for (int k = 0; (fault = posref_fault_at(k)) != NULL; k++) {
-        const bool only_spec = posref_fault_is_spec(fault) && !fault->twist && !fault->untwist;
+        const bool only_spec = posref_fault_is_spec(fault) && !fault->twist && !fault->untwist &&
+                               !fault->mend;
         if (!posref_fault_concerns(fault, s->class->scheme) && !only_spec)
             continue;
         for (int v = 0; v < fault->n_values; v++)

@@ -107,11 +107,21 @@ static bool is_ambiguous(const struct posref_claim *claim, const struct posref_b
     return moves && posref_positions_hide_keys(f->spec);
 }
 
+static bool mend(struct posref_tensors *actual, const struct posref_claim *claim,
+                 const struct explain_failure *f, const struct posref_tensors *wanted,
+                 const struct posref_arena *scratch)
+{
+    const struct posref_mending m = {.op = f->op, .dtype = f->dtype, .spec = f->spec,
+                                     .in = f->inputs, .wanted = wanted, .arena = scratch};
+    return posref_claim_mend(actual, claim, &m);
+}
+
 /* The reference itself under another spec or other positions, judged as a right answer would be. */
-static enum explain_fit try_exactly(double *residual, const struct posref_bend *bend,
+static enum explain_fit try_exactly(double *residual, const struct posref_claim *claim,
+                                    const struct posref_bend *bend,
                                     const struct explain_failure *f,
                                     const struct posref_tensors *given,
-                                    const struct posref_tensors *actual,
+                                    struct posref_tensors *actual,
                                     const struct posref_arena *scratch)
 {
     struct posref_tensors in, golden, narrow = {.n = actual->n};
@@ -121,7 +131,8 @@ static enum explain_fit try_exactly(double *residual, const struct posref_bend *
             return EXPLAIN_MISSES;
     if (!bend_positions(&in, bend, given, scratch) ||
         posref_eval(&golden, &bend->spec, f->op, &in, scratch, NULL) != POSREF_OK ||
-        golden.n != actual->n)
+        golden.n != actual->n ||
+        !mend(actual, claim, f, &golden, scratch))
         return EXPLAIN_MISSES;
     for (int i = 0; i < golden.n; i++) {
         const bool whole = golden.item[i].dtype == POSREF_I64;
@@ -199,10 +210,12 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
     posref_claim_untwist(&actual, claim, &bend, f->op, scratch);
     enum posref_status status = posref_bend_eval(&bent, &bend, f->op, &in, f->dtype, scratch, NULL);
     if (status == POSREF_BAD_INPUT) {
-        const enum explain_fit fit = try_exactly(residual, &bend, f, &in, &actual, scratch);
+        const enum explain_fit fit = try_exactly(residual, claim, &bend, f, &in, &actual,
+                                                 scratch);
         return fit == EXPLAIN_MISSES && is_ambiguous(claim, &bend, f) ? EXPLAIN_SAME : fit;
     }
-    if (status != POSREF_OK)
+    if (status != POSREF_OK ||
+        !mend(&actual, claim, f, &bent.outputs, scratch))
         return EXPLAIN_MISSES;
     measure(&d, &bent, f, &actual, 0, 1);
     if (d.largest <= 1 && 2 * d.n_told < f->n_told)

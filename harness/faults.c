@@ -19,6 +19,8 @@ static struct posref_spec any_of(int scheme)
 static bool shows(const struct posref_fault *fault, int scheme)
 {
     const struct posref_spec spec = any_of(scheme);
+    if (fault->mend)
+        return true;
     for (int op = POSREF_OP_ALL + 1; op < POSREF_N_OPS; op++)
         if (posref_op_applies((enum posref_op)op, &spec) &&
             posref_bend_applies(fault->bend[0], &spec, (enum posref_op)op))
@@ -46,6 +48,7 @@ static const struct {
     {posref_faults_learned, BIT(LEARNED), NULL},
     {posref_faults_alibi, BIT(ALIBI), NULL},
     {posref_faults_bias, BIT(T5_BIAS), NULL},
+    {posref_faults_terms, BIT(COPE), NULL},
     {posref_faults_attention, 0, has_scores},
     {posref_faults_any, 0, shows},
 };
@@ -129,7 +132,8 @@ bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim
     }
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
         any = add_steps(out, claim->fault[k], claim->value[k], op) || any;
-        any = any || claim->fault[k]->twist || claim->fault[k]->untwist;
+        any = any || claim->fault[k]->twist || claim->fault[k]->untwist ||
+              claim->fault[k]->mend;
     }
     return any;
 }
@@ -160,6 +164,16 @@ unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_cl
                               const struct posref_arena *arena)
 {
     return twist(out, claim, bent, op, arena, true);
+}
+
+bool posref_claim_mend(struct posref_tensors *actual, const struct posref_claim *claim,
+                       const struct posref_mending *mending)
+{
+    bool could = true;
+    for (int k = 0; k < 2 && claim->fault[k] && could; k++)
+        if (claim->fault[k]->mend)
+            could = claim->fault[k]->mend(actual, mending);
+    return could;
 }
 
 static bool alike(double a, double b)
@@ -279,7 +293,7 @@ void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *
     posref_buffer_text(out, "output equals the reference ");
     int n = add_wrong(out, differ, &bend->spec, right), written = n;
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        if (posref_fault_is_spec(claim->fault[k]))
+        if (posref_fault_is_spec(claim->fault[k]) && claim->fault[k]->change != posref_change_slip)
             continue;
         posref_buffer_text(out, written++ ? " and with " : "with ");
         posref_buffer_printf(out, "%s: ", claim->fault[k]->name);

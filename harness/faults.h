@@ -7,6 +7,7 @@
 #define POSREF_FAULTS_H
 
 #include "reference/bend.h"
+#include "mends.h"
 #include "twists.h"
 
 #define POSREF_FAULT_VALUES 6
@@ -26,6 +27,7 @@ struct posref_fault {
     enum posref_bend_kind bend[2];
     posref_twist *twist;   /* of the inputs */
     posref_twist *untwist; /* of the outputs, its own inverse */
+    posref_mend *mend;     /* of what is left out of the outputs */
     uint32_t schemes;      /* bits 1 << scheme, where they are not those of the table */
     /* The parameter, where there is one: its name, whether it can be estimated from an output, and
      * values to try. A bend's second step has no parameter. */
@@ -64,6 +66,10 @@ unsigned posref_claim_twist(struct posref_tensors *in, const struct posref_claim
 unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_claim *claim,
                               const struct posref_bend *bent, enum posref_op op,
                               const struct posref_arena *arena);
+
+/* Puts right in `actual` what the claim's faults leave out; false: that is not what came back. */
+bool posref_claim_mend(struct posref_tensors *actual, const struct posref_claim *claim,
+                       const struct posref_mending *mending);
 
 /* The same faults, and the same values: whole numbers up to 64 exactly, others within 1 %. */
 bool posref_claim_same(const struct posref_claim *a, const struct posref_claim *b);

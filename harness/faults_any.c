@@ -2,6 +2,10 @@
 /* Faults that every scheme of positions can have, those of tables among them. */
 #include "faults_spec.h"
 
+#define ALL ((BIT(COPE) << 1) - 1)
+/* Values by head, and by query and key. */
+#define HEADS (ALL & ~(BIT(TIMESTEP) | BIT(FOURIER)))
+
 const struct posref_fault posref_faults_any[] = {
     {.name = "position_offset", .kind = "E", .bend = {POSREF_BEND_POSITION_OFFSET},
      .parameter = "offset", .estimated = true, .n_values = 3, .value = {1, -1, 2},
@@ -101,6 +105,19 @@ const struct posref_fault posref_faults_any[] = {
     {.name = "last_rows_exchanged", .kind = "S", .bend = {POSREF_BEND_LAST_ROWS},
      .formula = "the last two rows change places",
      .advice = "look at how the last rows of a block are indexed", .seen = ""},
+    {.name = "last_row_skipped", .kind = "S", .mend = posref_mend_last_row,
+     .formula = "the last token (or query) is left as it was: 0, or a copy of its input",
+     .advice = "the loop over tokens ends one too early, or a partial block is left out",
+     .seen = ""},
+    {.name = "last_head_skipped", .kind = "S", .mend = posref_mend_last_head, .schemes = HEADS,
+     .formula = "the last head is left as it was: 0, or a copy of its input",
+     .advice = "the loop over heads ends one too early, or a partial block is left out",
+     .seen = ""},
+    {.name = "last_key_skipped", .kind = "S", .twist = posref_twist_hide_last_key,
+     .mend = posref_mend_last_key, .schemes = HEADS,
+     .formula = "the last key is left out: 0 in scores and biases, unseen in attention",
+     .advice = "the loop over keys ends one too early, or a partial block is left out",
+     .seen = ""},
     {.name = "truncated", .kind = "G", .bend = {POSREF_BEND_TRUNCATED},
      .formula = "rounded towards zero",
      .advice = "round to nearest even when float32 is stored in 16 bits", .seen = ""},

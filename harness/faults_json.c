@@ -12,7 +12,8 @@ static const char *const kinds[][2] = {
     {"J", "yarn frequencies"}, {"K", "magnitudes"}, {"L", "longrope"},
     {"M", "sections of M-RoPE"}, {"N", "grids and axes"}, {"O", "ALiBi"}, {"P", "buckets"},
     {"Q", "relative terms"}, {"R", "sinusoidal and learned tables"}, {"S", "kernels"},
-    {"T", "conventions"}, {"U", "scores and attention"}};
+    {"T", "conventions"}, {"U", "scores and attention"},
+    {"V", "terms of scores"}};
 
 static void add_text(struct posref_buffer *out, const char *key, const char *text)
 {

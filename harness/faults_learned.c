@@ -25,5 +25,12 @@ const struct posref_fault posref_faults_learned[] = {
     {.name = "table_scale_ignored", .kind = "R", .field = POSREF_FIELD_TABLE_SCALE,
      .schemes = BOTH, .n_values = 1, .value = {1}, .formula = "table for table_scale table",
      .advice = "multiply the table by its scale", .seen = ""},
+    {.name = "table_not_added", .kind = "R", .schemes = BOTH, .mend = posref_mend_not_added,
+     .formula = "y = x for y = x + table",
+     .advice = "add the table to the embeddings", .seen = ""},
+    {.name = "embeddings_doubled", .kind = "N", .schemes = BOTH, .mend = posref_mend_doubled,
+     .formula = "y = x + x for y = x + table",
+     .advice = "what is added is the embeddings once more: a shortcut returns them for the table",
+     .seen = "huggingface/candle#2286"},
     {.name = NULL},
 };

@@ -104,6 +104,12 @@ const struct posref_fault posref_faults_rope[] = {
      .advice = "rotate the first rotary_dim channels only, with exponents over rotary_dim",
      .seen = "AI-Hypercomputer/maxtext#4615 ml-explore/mlx-lm#1698 vllm-project/vllm#43676 "
              "InternLM/lmdeploy#3861 ggml-org/llama.cpp#12946 vllm-project/vllm-ascend#6880"},
+    {.name = "partial_ignored", .kind = "C", .change = posref_change_partial,
+     .formula = "the first rotary_dim channels, exponents over them, wherever partial has its "
+                "channels",
+     .advice = "proportional: pairs (i, i + dim/2) and exponents over dim; trailing: the last "
+               "channels",
+     .seen = "jagmarques/nexusquant#12 zml/zml#660"},
     {.name = "rotary_dim_halved", .kind = "C", .change = posref_change_half_width,
      .formula = "r = rotary_dim / 2",
      .advice = "the rotated fraction was applied to a width that has it already",

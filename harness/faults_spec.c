@@ -254,6 +254,23 @@ bool posref_change_whole_width(struct posref_spec *spec, double value)
     return true;
 }
 
+/* The first channels as one block: exponents are then over them alone. */
+bool posref_change_partial(struct posref_spec *spec, double value)
+{
+    (void)value;
+    if (!posref_spec_has(spec, POSREF_FIELD_PARTIAL) || spec->partial == POSREF_PARTIAL_LEADING)
+        return false;
+    if (spec->partial == POSREF_PARTIAL_PROPORTIONAL) {
+        const double share = spec->partial_rotary_factor, half = spec->dim / 2.0;
+        const double pairs = floor(share * half);
+        spec->rotary_dim = 2 * (int)(fma(share, half, -pairs) < 0 ? pairs - 1 : pairs);
+        spec->given[POSREF_FIELD_ROTARY_DIM] = true;
+        spec->given[POSREF_FIELD_PARTIAL_ROTARY_FACTOR] = false;
+    }
+    spec->partial = POSREF_PARTIAL_LEADING;
+    return spec->rotary_dim >= 2;
+}
+
 bool posref_change_half_width(struct posref_spec *spec, double value)
 {
     (void)value;

@@ -36,6 +36,7 @@ bool posref_change_xpos_side(struct posref_spec *spec, double value);
 bool posref_change_truncate(struct posref_spec *spec, double value);
 bool posref_change_range_rule(struct posref_spec *spec, double value);
 bool posref_change_whole_width(struct posref_spec *spec, double value);
+bool posref_change_partial(struct posref_spec *spec, double value);
 bool posref_change_half_width(struct posref_spec *spec, double value);
 bool posref_change_exponent_over_dim(struct posref_spec *spec, double value);
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value);
@@ -54,6 +55,7 @@ bool posref_change_axes_ladder(struct posref_spec *spec, double value);
 bool posref_change_axes_order(struct posref_spec *spec, double value);
 bool posref_change_axes_ntk(struct posref_spec *spec, double value);
 bool posref_change_mrope_order(struct posref_spec *spec, double value);
+bool posref_change_mrope_unbounded(struct posref_spec *spec, double value);
 
 bool posref_change_bidirectional(struct posref_spec *spec, double value);
 bool posref_change_buckets_halved(struct posref_spec *spec, double value);
@@ -64,6 +66,14 @@ bool posref_change_clamp(struct posref_spec *spec, double value);
 bool posref_change_scale_default(struct posref_spec *spec, double value);
 bool posref_change_scale_missing(struct posref_spec *spec, double value);
 bool posref_change_causal(struct posref_spec *spec, double value);
+bool posref_change_gate_logits(struct posref_spec *spec, double value);
+bool posref_change_position_logits(struct posref_spec *spec, double value);
+bool posref_change_p2c_difference(struct posref_spec *spec, double value);
+bool posref_change_npos_less(struct posref_spec *spec, double value);
+bool posref_change_scale_of_terms(struct posref_spec *spec, double value);
+bool posref_change_distance_edge(struct posref_spec *spec, double value);
+/* value: an enum posref_slip that the scheme has. */
+bool posref_change_slip(struct posref_spec *spec, double value);
 
 extern const struct posref_fault posref_faults_rope[];       /* end with a NULL name */
 extern const struct posref_fault posref_faults_sinusoidal[];
@@ -72,6 +82,7 @@ extern const struct posref_fault posref_faults_alibi[];
 extern const struct posref_fault posref_faults_axes[];       /* positions of several axes */
 extern const struct posref_fault posref_faults_learned[];    /* learned tables, and offsets */
 extern const struct posref_fault posref_faults_bias[];       /* tables and functions of distance */
+extern const struct posref_fault posref_faults_terms[];      /* terms of scores */
 extern const struct posref_fault posref_faults_attention[];  /* whatever the scheme */
 extern const struct posref_fault posref_faults_any[];        /* positions, numbers, outputs */
 

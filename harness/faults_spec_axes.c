@@ -81,3 +81,18 @@ bool posref_change_mrope_order(struct posref_spec *spec, double value)
     spec->given[POSREF_FIELD_MROPE_INTERLEAVED] = true;
     return true;
 }
+
+/* Pair i has axis i mod 3 however few pairs the sections give it: sections that end with the pairs. */
+bool posref_change_mrope_unbounded(struct posref_spec *spec, double value)
+{
+    (void)value;
+    struct posref_ints *list = &spec->mrope_section;
+    if (!posref_spec_has(spec, POSREF_FIELD_MROPE_ORDER) ||
+        spec->mrope_order != POSREF_MROPE_INTERLEAVED || list->n != 3)
+        return false;
+    const int n = list->item[0] + list->item[1] + list->item[2];
+    const struct posref_ints old = *list;
+    for (int axis = 0; axis < 3; axis++)
+        list->item[axis] = (n + 2 - axis) / 3;
+    return memcmp(&old, list, sizeof old) != 0;
+}

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the twists do. */
-#include "twists.h"
+#include "twists_impl.h"
 
 #include "trial.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Room for other data of tensor i, with the old ones in it; NULL: none. */
-static double *renew(struct posref_tensors *set, int i, const struct posref_twisting *t)
+double *posref_twist_renew(struct posref_tensors *set, int i, const struct posref_twisting *t)
 {
     struct posref_tensor *tensor = &set->item[i];
     const size_t size = (size_t)posref_tensor_count(tensor) * sizeof(double);
@@ -20,7 +19,7 @@ static double *renew(struct posref_tensors *set, int i, const struct posref_twis
     return data;
 }
 
-static int find(const struct posref_tensors *set, const char *name)
+int posref_twist_find(const struct posref_tensors *set, const char *name)
 {
     for (int i = 0; i < set->n; i++)
         if (strcmp(set->item[i].name, name) == 0)
@@ -30,7 +29,7 @@ static int find(const struct posref_tensors *set, const char *name)
 
 /* ---- axes ---- */
 
-static bool has_axes(const struct posref_tensor *tensor)
+bool posref_twist_has_axes(const struct posref_tensor *tensor)
 {
     return posref_trial_is_positions(tensor) && tensor->rank == 2;
 }
@@ -41,9 +40,9 @@ static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *
     bool changed = false;
     for (int i = 0; i < set->n; i++) {
         const struct posref_tensor old = set->item[i];
-        if (!has_axes(&old) || old.shape[0] < 2)
+        if (!posref_twist_has_axes(&old) || old.shape[0] < 2)
             continue;
-        double *data = renew(set, i, t);
+        double *data = posref_twist_renew(set, i, t);
         for (int64_t a = 0; a < old.shape[0] && data; a++)
             memcpy(data + a * old.shape[1], (const double *)old.data + from[a] * old.shape[1],
                    (size_t)old.shape[1] * sizeof *data);
@@ -55,7 +54,7 @@ static bool pick_axes(struct posref_tensors *set, const struct posref_twisting *
 static int axes_of(const struct posref_tensors *set)
 {
     for (int i = 0; i < set->n; i++)
-        if (has_axes(&set->item[i]))
+        if (posref_twist_has_axes(&set->item[i]))
             return (int)set->item[i].shape[0];
     return 1;
 }
@@ -100,8 +99,8 @@ bool posref_twist_axis_mirror(struct posref_tensors *set, const struct posref_tw
     for (int i = 0; i < set->n; i++) {
         const int64_t axis = (int64_t)t->value, n = set->item[i].shape[1];
         double lo, hi, *data;
-        if (!has_axes(&set->item[i]) || axis >= set->item[i].shape[0] ||
-            (data = renew(set, i, t)) == NULL)
+        if (!posref_twist_has_axes(&set->item[i]) || axis >= set->item[i].shape[0] ||
+            (data = posref_twist_renew(set, i, t)) == NULL)
             continue;
         range_of(&lo, &hi, data + axis * n, n);
         for (int64_t k = axis * n; k < (axis + 1) * n; k++)
@@ -116,7 +115,7 @@ bool posref_twist_axes_centre(struct posref_tensors *set, const struct posref_tw
     bool changed = false;
     for (int i = 0; i < set->n; i++) {
         double lo, hi, *data;
-        if (!has_axes(&set->item[i]) || (data = renew(set, i, t)) == NULL)
+        if (!posref_twist_has_axes(&set->item[i]) || (data = posref_twist_renew(set, i, t)) == NULL)
             continue;
         const int64_t n = set->item[i].shape[1];
         for (int64_t a = 0; a < set->item[i].shape[0]; a++) {
@@ -137,11 +136,10 @@ bool posref_positions_hide_keys(const struct posref_spec *spec)
            spec->causal_align == POSREF_ALIGN_POSITION;
 }
 
-/* value[k] = factor value[k] + summand. */
-static bool line(struct posref_tensors *set, const struct posref_twisting *t, int i, double factor,
+bool posref_twist_line(struct posref_tensors *set, const struct posref_twisting *t, int i, double factor,
                  double summand)
 {
-    double *data = i < 0 ? NULL : renew(set, i, t);
+    double *data = i < 0 ? NULL : posref_twist_renew(set, i, t);
     for (int64_t k = 0; data && k < posref_tensor_count(&set->item[i]); k++)
         data[k] = factor * data[k] + summand;
     return data != NULL;
@@ -153,7 +151,7 @@ static bool multiply_positions(struct posref_tensors *set, const struct posref_t
     bool changed = false;
     for (int i = 0; i < set->n; i++)
         if (posref_trial_is_positions(&set->item[i]))
-            changed = line(set, t, i, factor, 0) || changed;
+            changed = posref_twist_line(set, t, i, factor, 0) || changed;
     return changed;
 }
 
@@ -164,14 +162,14 @@ bool posref_twist_negate_positions(struct posref_tensors *set, const struct posr
 
 bool posref_twist_cut_table(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int i = find(set, "weights"), by_head =
+    const int i = posref_twist_find(set, "weights"), by_head =
         t->spec->weights_layout == POSREF_WEIGHTS_HEADS_ENTRIES;
     if (i < 0)
         return t->op == POSREF_OP_INDEX;
     struct posref_tensor *table = &set->item[i];
     const int64_t had = table->shape[by_head], has = t->spec->num_buckets;
     const int64_t rows = by_head ? table->shape[0] : 1, width = by_head ? 1 : table->shape[1];
-    double *data = table->rank == 2 && has < had ? renew(set, i, t) : NULL;
+    double *data = table->rank == 2 && has < had ? posref_twist_renew(set, i, t) : NULL;
     for (int64_t r = 0; data && r < rows; r++)
         memmove(data + r * has * width, data + r * had * width,
                 (size_t)(has * width) * sizeof *data);
@@ -183,7 +181,7 @@ bool posref_twist_cut_table(struct posref_tensors *set, const struct posref_twis
 /* The spec has the other layout by now: the same values in the shape of that. */
 bool posref_twist_reshape_table(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int i = find(set, "weights");
+    const int i = posref_twist_find(set, "weights");
     (void)t;
     if (i < 0 || set->item[i].rank != 2)
         return false;
@@ -193,37 +191,109 @@ bool posref_twist_reshape_table(struct posref_tensors *set, const struct posref_
     return true;
 }
 
+static bool exchange(struct posref_tensors *set, const char *first, const char *second)
+{
+    const int a = posref_twist_find(set, first), b = posref_twist_find(set, second);
+    if (a < 0 || b < 0)
+        return false;
+    void *data = set->item[a].data;
+    set->item[a].data = set->item[b].data;
+    set->item[b].data = data;
+    return true;
+}
+
 bool posref_twist_exchange_parameters(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    static const char *const pair[][2] = {{"r1", "r2"}, {"u", "v_bias"}};
     (void)t;
-    for (int k = 0; k < 2; k++) {
-        const int a = find(set, pair[k][0]), b = find(set, pair[k][1]);
-        if (a < 0 || b < 0)
-            continue;
-        void *data = set->item[a].data;
-        set->item[a].data = set->item[b].data;
-        set->item[b].data = data;
-        return true;
-    }
-    return false;
+    return exchange(set, "r1", "r2") || exchange(set, "u", "v_bias");
+}
+
+bool posref_twist_exchange_tables(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    (void)t;
+    return exchange(set, "key_weights", "query_weights");
+}
+
+/* [npos_max, dim], or that for each head. */
+bool posref_twist_cut_rows(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int i = posref_twist_find(set, "weights");
+    if (i < 0)
+        return t->op == POSREF_OP_TABLE;
+    struct posref_tensor *table = &set->item[i];
+    const int axis = table->rank - 2;
+    const int64_t had = axis < 0 ? 0 : table->shape[axis], has = t->spec->npos_max;
+    double *data = has < had ? posref_twist_renew(set, i, t) : NULL;
+    if (!data)
+        return false;
+    const size_t width = (size_t)table->shape[axis + 1];
+    for (int64_t h = 0; h < (axis > 0 ? table->shape[0] : 1); h++)
+        memmove(data + (size_t)(h * has) * width, data + (size_t)(h * had) * width,
+                (size_t)has * width * sizeof *data);
+    table->shape[axis] = has;
+    return true;
+}
+
+bool posref_twist_drop_c2p(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return posref_twist_line(set, t, posref_twist_find(set, "key_weights"), 0, 0);
+}
+
+bool posref_twist_drop_p2c(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return posref_twist_line(set, t, posref_twist_find(set, "query_weights"), 0, 0);
+}
+
+bool posref_twist_drop_u(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return posref_twist_line(set, t, posref_twist_find(set, "u"), 0, 0);
+}
+
+bool posref_twist_drop_v(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return posref_twist_line(set, t, posref_twist_find(set, "v_bias"), 0, 0);
 }
 
 bool posref_twist_drop_values(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return line(set, t, find(set, "value_weights"), 0, 0);
+    return posref_twist_line(set, t, posref_twist_find(set, "value_weights"), 0, 0);
 }
 
 /* ---- scores and attention ---- */
 
 bool posref_twist_see_all(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return line(set, t, find(set, "mask"), 0, 1);
+    return posref_twist_line(set, t, posref_twist_find(set, "mask"), 0, 1);
 }
 
 bool posref_twist_invert_mask(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return line(set, t, find(set, "mask"), -1, 1);
+    return posref_twist_line(set, t, posref_twist_find(set, "mask"), -1, 1);
+}
+
+/* Where there is no mask yet, one that hides nothing else. */
+bool posref_twist_hide_last_key(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int q = posref_twist_find(set, "q"), k = posref_twist_find(set, "k");
+    int i = posref_twist_find(set, "mask");
+    if (t->op != POSREF_OP_ATTENTION || q < 0 || k < 0)
+        return false;
+    const int64_t rows = set->item[q].shape[0], width = set->item[k].shape[0];
+    if (i < 0 && set->n < POSREF_MAX_TENSORS) {
+        i = set->n;
+        set->item[i] = (struct posref_tensor){.name = "mask", .dtype = POSREF_F64, .rank = 2,
+                                              .shape = {rows, width}};
+        double *ones = t->arena->alloc(t->arena->ctx, (size_t)(rows * width) * sizeof *ones + 1);
+        for (int64_t e = 0; ones && e < rows * width; e++)
+            ones[e] = 1;
+        set->item[i].data = ones;
+        set->n += ones != NULL;
+        i = ones ? i : -1;
+    }
+    double *data = i < 0 ? NULL : posref_twist_renew(set, i, t);
+    for (int64_t row = 0; data && row < rows; row++)
+        data[row * width + width - 1] = 0;
+    return data != NULL;
 }
 
 static bool deal(struct posref_tensors *set, const struct posref_twisting *t, int i, int64_t heads)
@@ -246,19 +316,19 @@ static bool deal(struct posref_tensors *set, const struct posref_twisting *t, in
 
 bool posref_twist_deal_heads(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int q = find(set, "q");
+    const int q = posref_twist_find(set, "q");
     if (q < 0 || set->item[q].rank != 3)
         return false;
-    const bool keys = deal(set, t, find(set, "k"), set->item[q].shape[1]);
-    return deal(set, t, find(set, "v"), set->item[q].shape[1]) || keys;
+    const bool keys = deal(set, t, posref_twist_find(set, "k"), set->item[q].shape[1]);
+    return deal(set, t, posref_twist_find(set, "v"), set->item[q].shape[1]) || keys;
 }
 
 /* Positions of one side, which may be the shared ones. */
 static bool bare(struct posref_tensors *set, const struct posref_twisting *t, const char *name,
                  const char *rows_of)
 {
-    int i = find(set, name);
-    const int shared = find(set, "positions"), rows = find(set, rows_of);
+    int i = posref_twist_find(set, name);
+    const int shared = posref_twist_find(set, "positions"), rows = posref_twist_find(set, rows_of);
     if (rows < 0 || posref_positions_hide_keys(t->spec))
         return false;
     if (i < 0 && shared >= 0 && set->n < POSREF_MAX_TENSORS) {
@@ -267,7 +337,7 @@ static bool bare(struct posref_tensors *set, const struct posref_twisting *t, co
         memset(set->item[i].name, 0, sizeof set->item[i].name);
         memcpy(set->item[i].name, name, strlen(name));
     }
-    return line(set, t, i, 0, 0);
+    return posref_twist_line(set, t, i, 0, 0);
 }
 
 bool posref_twist_bare_keys(struct posref_tensors *set, const struct posref_twisting *t)
@@ -282,7 +352,7 @@ bool posref_twist_bare_queries(struct posref_tensors *set, const struct posref_t
 
 static double scale_of(const struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int q = find(set, "q");
+    const int q = posref_twist_find(set, "q");
     const int64_t dim = q < 0 ? 0 : set->item[q].shape[set->item[q].rank - 1];
     return t->spec->given[POSREF_FIELD_SOFTMAX_SCALE] ? t->spec->softmax_scale
            : dim > 0 ? 1 / sqrt((double)dim) : 1;
@@ -298,7 +368,7 @@ bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_tw
         t->spec->position_embedding_type == POSREF_EMBEDDING_RELATIVE_KEY_QUERY)
         return false;
     for (int k = 0; k < 3; k++)
-        changed = line(set, t, find(set, factor[k]), scale, 0) || changed;
+        changed = posref_twist_line(set, t, posref_twist_find(set, factor[k]), scale, 0) || changed;
     return changed;
 }
 
@@ -309,7 +379,7 @@ bool posref_twist_scale_bias(struct posref_tensors *set, const struct posref_twi
     if (scale == 1)
         return false;
     return t->spec->scheme == POSREF_SCHEME_ALIBI ? multiply_positions(set, t, scale)
-                                                  : line(set, t, find(set, "weights"), scale, 0);
+                                                  : posref_twist_line(set, t, posref_twist_find(set, "weights"), scale, 0);
 }
 
 /* ---- outputs ---- */
@@ -320,7 +390,7 @@ bool posref_twist_transpose(struct posref_tensors *set, const struct posref_twis
     for (int i = 0; i < set->n; i++) {
         const struct posref_tensor old = set->item[i];
         const int64_t n = old.rank < 2 ? 0 : old.shape[old.rank - 1];
-        double *data = n > 1 && old.shape[old.rank - 2] == n ? renew(set, i, t) : NULL;
+        double *data = n > 1 && old.shape[old.rank - 2] == n ? posref_twist_renew(set, i, t) : NULL;
         const double *from = old.data;
         for (int64_t k = 0; data && k < posref_tensor_count(&old); k++)
             data[k] = from[k / (n * n) * n * n + k % n * n + k / n % n];
@@ -333,6 +403,6 @@ bool posref_twist_negate(struct posref_tensors *set, const struct posref_twistin
 {
     bool changed = false;
     for (int i = 0; i < set->n; i++)
-        changed = line(set, t, i, -1, 0) || changed;
+        changed = posref_twist_line(set, t, i, -1, 0) || changed;
     return changed;
 }

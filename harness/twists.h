@@ -28,6 +28,11 @@ posref_twist posref_twist_axes_reverse;  /* all */
 posref_twist posref_twist_axes_collapse; /* that of axis 0 on every axis */
 posref_twist posref_twist_axis_mirror;   /* axis `value` counted from its other end */
 posref_twist posref_twist_axes_centre;   /* each axis around the middle of its range */
+posref_twist posref_twist_axis_scale;    /* axis 0 times `value` */
+posref_twist posref_twist_positions_packed; /* [axes, n] read as [n, axes] */
+posref_twist posref_twist_grid_columns;  /* a grid of two axes walked column by column */
+posref_twist posref_twist_grid_rows;     /* a grid that is walked otherwise, row by row */
+posref_twist posref_twist_grid_blocks;   /* ... in blocks of `value` by `value` tokens */
 
 /* Relative distances and their tables. */
 posref_twist posref_twist_negate_positions;
@@ -35,10 +40,17 @@ posref_twist posref_twist_cut_table;       /* weights, to the entries that the s
 posref_twist posref_twist_reshape_table;   /* weights read as [heads, entries], or the reverse */
 posref_twist posref_twist_exchange_parameters; /* r1 and r2, u and v_bias */
 posref_twist posref_twist_drop_values;     /* value_weights are 0 */
+posref_twist posref_twist_drop_c2p;        /* key_weights are 0 */
+posref_twist posref_twist_drop_p2c;        /* query_weights are 0 */
+posref_twist posref_twist_drop_u;
+posref_twist posref_twist_drop_v;          /* v_bias is 0 */
+posref_twist posref_twist_exchange_tables; /* key_weights and query_weights */
+posref_twist posref_twist_cut_rows;        /* weights, to npos_max rows */
 
 /* Scores and attention. */
 posref_twist posref_twist_see_all;         /* mask of ones */
 posref_twist posref_twist_invert_mask;
+posref_twist posref_twist_hide_last_key;   /* of attention, from every query */
 posref_twist posref_twist_deal_heads;      /* query head h reads key head h mod kv_heads */
 posref_twist posref_twist_bare_keys;       /* k_positions 0 */
 posref_twist posref_twist_bare_queries;    /* q_positions 0 */

@@ -134,10 +134,25 @@ static enum posref_status score(struct posref_ball *term, const struct posref_at
     enum posref_status status = prepare_rows(a, i, j, prec_bits);
     if (status != POSREF_OK)
         return status;
+    const bool own = (a->job->spec->slips & POSREF_SLIP_OWN_POSITIONS) != 0;
     posref_attention_dot(&term[0], q, k, a->dim, prec_bits);
-    posref_attention_dot_ball(&term[1], q, x->k[j].row, a->dim, prec_bits);
-    posref_attention_dot_ball(&term[2], k, x->q.row, a->dim, prec_bits);
-    return of_positions(&term[3], a, i, j, prec_bits);
+    posref_attention_dot_ball(&term[1], q, own ? x->q.row : x->k[j].row, a->dim, prec_bits);
+    posref_attention_dot_ball(&term[2], k, own ? x->k[j].row : x->q.row, a->dim, prec_bits);
+    status = of_positions(&term[3], a, i, j, prec_bits);
+    posref_attention_drop_added(term, a->job->spec);
+    return status;
+}
+
+void posref_attention_drop_added(struct posref_ball term[4], const struct posref_spec *spec)
+{
+    const bool queries = (spec->slips & POSREF_SLIP_QUERIES_BARE) != 0;
+    const bool keys = (spec->slips & POSREF_SLIP_KEYS_BARE) != 0;
+    if (keys)
+        posref_ball_set_int(&term[1], 0);
+    if (queries)
+        posref_ball_set_int(&term[2], 0);
+    if (keys || queries || spec->slips & POSREF_SLIP_POSITIONS_APART)
+        posref_ball_set_int(&term[3], 0);
 }
 
 /* Channels of the table are at most table_scale, and err by their angle. */

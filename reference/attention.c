@@ -244,7 +244,7 @@ enum posref_status posref_attention_open(struct posref_attention *a, struct posr
 bool posref_attention_sees(const struct posref_attention *a, int64_t i, int64_t j)
 {
     const struct posref_spec *spec = a->job->spec;
-    if (a->mask && a->mask[i * a->n_k + j] == 0)
+    if (a->mask && a->mask[i * a->n_k + j] == 0 && !(spec->slips & POSREF_SLIP_MASK_ADDED))
         return false;
     if (!spec->causal)
         return true;

@@ -184,6 +184,8 @@ extern const struct posref_attention_hook posref_attention_learned; /* learned_a
 /* additive.c, for tables that are added to the content: the terms of their scores, and what no such
  * scores have. */
 extern const char *const posref_attention_added_terms[];
+/* Leaves out the terms that the spec's slips leave out. */
+void posref_attention_drop_added(struct posref_ball term[4], const struct posref_spec *spec);
 POSREF_MUST_USE enum posref_status posref_attention_check_added(const struct posref_attention *a);
 struct posref_plan;
 const struct posref_plan *posref_attention_rope_plan(const struct posref_attention *a);

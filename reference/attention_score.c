@@ -153,6 +153,10 @@ enum posref_status posref_attention_score(struct posref_attention_score *out,
         status = a->hook->bias(&out->bias, a, head, i, j, prec_bits);
     for (int n = n_scaled; n < a->n_terms; n++)
         posref_ball_add(&out->bias, &out->bias, &out->term[n], prec_bits);
+    if (a->mask && a->job->spec->slips & POSREF_SLIP_MASK_ADDED) {
+        posref_ball_set_double(&t, a->mask[i * a->n_k + j]);
+        posref_ball_add(&out->bias, &out->bias, &t, prec_bits);
+    }
     posref_ball_add(&out->value, &out->value, &out->bias, prec_bits);
     return status;
 }

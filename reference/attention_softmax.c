@@ -75,6 +75,32 @@ static enum posref_status exponentials(struct posref_ball *sum, const struct row
     return status;
 }
 
+/* Weights of a slip: exp(score) over the sum of those of the key's queries. */
+static enum posref_status over_queries(struct posref_ball *sum, const struct row *row,
+                                       unsigned prec_bits)
+{
+    struct posref_attention *a = row->a;
+    struct posref_ball one, own;
+    enum posref_status status = POSREF_OK;
+    for (int64_t n = 0; n < row->n && status == POSREF_OK; n++) {
+        posref_ball_set_int(sum, 0);
+        for (int64_t i = 0; i < a->n_q && status == POSREF_OK; i++) {
+            if (!posref_attention_sees(a, i, row->key[n]))
+                continue;
+            status = posref_attention_score(&row->score[0], a, row->head, i, row->key[n],
+                                            prec_bits);
+            posref_ball_exp(&one, &row->score[0].value, prec_bits);
+            posref_ball_add(sum, sum, &one, prec_bits);
+            if (i == row->i)
+                posref_ball_set(&own, &one);
+        }
+        if (status == POSREF_OK && !posref_ball_div(&row->term[n], &own, sum, prec_bits))
+            status = POSREF_INTERNAL;
+    }
+    posref_ball_set_int(sum, 1);
+    return status;
+}
+
 /* Channel c: the sum of numerators times values, and the quotient. */
 static enum posref_status channel(struct posref_ball *out, const struct row *row,
                                   const struct posref_ball *sum, int64_t c, unsigned prec_bits)
@@ -102,12 +128,14 @@ static enum posref_status channel(struct posref_ball *out, const struct row *row
 static enum posref_status at_precision(double *out, bool *decided, const struct row *row,
                                        unsigned prec_bits)
 {
+    const struct posref_spec *spec = row->a->job->spec;
     struct posref_ball sum, value;
     enum posref_status status =
-        posref_attention_is_linear(row->a->job->spec)
+        posref_attention_is_linear(spec)
             ? posref_attention_linear_weights(row->term, &sum, row->a, row->head, row->i, row->key,
                                               row->n, prec_bits)
-            : exponentials(&sum, row, prec_bits);
+        : spec->slips & POSREF_SLIP_SOFTMAX_QUERIES ? over_queries(&sum, row, prec_bits)
+                                                    : exponentials(&sum, row, prec_bits);
     *decided = true;
     for (int64_t c = 0; c < row->a->dim_v && status == POSREF_OK && *decided; c++) {
         status = channel(&value, row, &sum, c, prec_bits);

@@ -35,6 +35,16 @@ static enum posref_status check(struct posref_spec *spec, struct posref_error *e
     return POSREF_OK;
 }
 
+int64_t posref_cope_key(const struct posref_spec *spec, int64_t n, int64_t n_k)
+{
+    return spec->slips & POSREF_SLIP_GATES_FROM_START ? n : n_k - 1 - n;
+}
+
+bool posref_cope_counts(const struct posref_attention *a, int64_t i, int64_t k)
+{
+    return posref_attention_sees(a, i, k) || a->job->spec->slips & POSREF_SLIP_GATES_UNMASKED;
+}
+
 const double *posref_cope_weights(const struct posref_attention *a, int64_t head, int64_t m)
 {
     const struct posref_cope *x = a->state;
@@ -105,10 +115,15 @@ static enum posref_status gate(struct posref_ball *out, const struct posref_atte
     return POSREF_OK;
 }
 
-/* The smaller of p and last: p itself encloses it where it holds last. */
-static void clamp_to(struct posref_ball *out, const struct posref_ball *p, int64_t last)
+/* The smaller of p and the last row: p itself encloses it where it holds that. */
+static void clamp(struct posref_ball *out, const struct posref_ball *p,
+                  const struct posref_spec *spec)
 {
-    posref_ball_set_int(out, last);
+    posref_ball_set_int(out, spec->npos_max - 1);
+    if (spec->slips & POSREF_SLIP_ROW_NONE_BEYOND) {
+        posref_ball_set(out, p);
+        return;
+    }
     const int order = posref_ball_compare(p, out);
     if (order == -1 || order == 2)
         posref_ball_set(out, p);
@@ -120,36 +135,50 @@ static enum posref_status positions(const struct posref_ball **out,
                                     int64_t head, int64_t i, unsigned prec_bits)
 {
     const struct posref_cope *x = a->state;
+    const struct posref_spec *spec = a->job->spec;
     struct posref_cope_row *row = &x->row[head];
-    struct posref_ball sum, one;
+    struct posref_ball sum, before, one;
     enum posref_status status = POSREF_OK;
     *out = row->position;
     if (row->query == i && row->prec_bits == prec_bits)
         return POSREF_OK;
     posref_ball_set_int(&sum, 0);
-    for (int64_t j = a->n_k - 1; j >= 0 && status == POSREF_OK; j--) {
-        if (posref_attention_sees(a, i, j)) {
+    for (int64_t n = 0; n < a->n_k && status == POSREF_OK; n++) {
+        const int64_t j = posref_cope_key(spec, n, a->n_k);
+        posref_ball_set(&before, &sum);
+        if (posref_cope_counts(a, i, j)) {
             status = gate(&one, a, head, i, j, prec_bits);
             if (status == POSREF_OK)
                 posref_ball_add(&sum, &sum, &one, prec_bits);
         }
-        clamp_to(&row->position[j], &sum, a->job->spec->npos_max - 1);
+        clamp(&row->position[j], spec->slips & POSREF_SLIP_GATES_BEYOND ? &before : &sum, spec);
     }
     row->query = status == POSREF_OK ? i : -1;
     row->prec_bits = prec_bits;
     return status;
 }
 
+/* q . E[m]: 0 after the last row, where no clamp comes before. */
+static void logit_at(struct posref_ball *out, const struct posref_attention *a, int64_t head,
+                     const double *q, int64_t m, unsigned prec_bits)
+{
+    posref_ball_set_int(out, 0);
+    if (m < a->job->spec->npos_max)
+        posref_attention_dot(out, q, posref_cope_weights(a, head, m), a->dim, prec_bits);
+}
+
 /* slope = q . E[m + 1] - q . E[m]: 0 before the first row and after the last. */
 static void slope_at(struct posref_ball *slope, const struct posref_attention *a, int64_t head,
                      const double *q, int64_t m, unsigned prec_bits)
 {
+    const struct posref_spec *spec = a->job->spec;
     struct posref_ball low;
     posref_ball_set_int(slope, 0);
-    if (m < 0 || m + 1 >= a->job->spec->npos_max)
+    if (m < 0 || spec->slips & (POSREF_SLIP_ROW_FLOOR | POSREF_SLIP_ROW_NEAREST) ||
+        (m + 1 >= spec->npos_max && !(spec->slips & POSREF_SLIP_ROW_NONE_BEYOND)))
         return;
-    posref_attention_dot(slope, q, posref_cope_weights(a, head, m + 1), a->dim, prec_bits);
-    posref_attention_dot(&low, q, posref_cope_weights(a, head, m), a->dim, prec_bits);
+    logit_at(slope, a, head, q, m + 1, prec_bits);
+    logit_at(&low, a, head, q, m, prec_bits);
     posref_ball_sub(slope, slope, &low, prec_bits);
 }
 
@@ -190,10 +219,18 @@ static bool nearest(int64_t *m, struct posref_ball *offset, const struct posref_
 /* q . E(p): the line of row floor(p); or, about a whole number m that p holds, both lines, of which
  * one has the offset 0: offset slope(m - 1) + offset slope(m) encloses either. */
 static void interpolate(struct posref_ball *out, const struct posref_attention *a, int64_t head,
-                        const double *q, const struct posref_ball *p, unsigned prec_bits)
+                        const double *q, const struct posref_ball *at, unsigned prec_bits)
 {
-    const int64_t last = a->job->spec->npos_max - 1;
-    struct posref_ball offset, slope;
+    const struct posref_spec *spec = a->job->spec;
+    const int64_t last = spec->slips & POSREF_SLIP_ROW_NONE_BEYOND ? a->n_k + 1
+                                                                   : spec->npos_max - 1;
+    struct posref_ball offset, slope, rounded;
+    const struct posref_ball *p = at;
+    if (spec->slips & POSREF_SLIP_ROW_NEAREST) {
+        posref_ball_ratio(&rounded, 1, 2, prec_bits);
+        posref_ball_add(&rounded, &rounded, at, prec_bits);
+        p = &rounded;
+    }
     int64_t m = 0;
     const bool decided = posref_ball_floor(&m, p);
     if (decided) {
@@ -203,7 +240,7 @@ static void interpolate(struct posref_ball *out, const struct posref_attention *
         any_row(out, a, head, q, prec_bits);
         return;
     }
-    posref_attention_dot(out, q, posref_cope_weights(a, head, m), a->dim, prec_bits);
+    logit_at(out, a, head, q, m, prec_bits);
     for (int64_t line = decided ? m : m - 1; line <= m; line++) {
         slope_at(&slope, a, head, q, line, prec_bits);
         posref_ball_mul(&slope, &slope, &offset, prec_bits);

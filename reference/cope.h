@@ -15,6 +15,10 @@ struct posref_cope {
     } *row;                /* [heads of q] */
 };
 
+/* The key whose gate comes n-th into the sum: from the last key back. */
+int64_t posref_cope_key(const struct posref_spec *spec, int64_t n, int64_t n_k);
+/* Whether key k has a gate for query i: whether it is seen. */
+bool posref_cope_counts(const struct posref_attention *a, int64_t i, int64_t k);
 /* Row m of the table for this head. */
 const double *posref_cope_weights(const struct posref_attention *a, int64_t head, int64_t m);
 /* For judging: what score (head, i, j) may be off by. */

@@ -80,24 +80,34 @@ enum posref_status posref_deberta_buckets(int64_t *out, struct posref_job *job,
     const struct posref_spec *spec = job->spec;
     const int64_t mid = spec->num_buckets / 2;
     struct posref_log_steps steps = {.low = mid, .high = (int64_t)spec->max_distance - 1,
-                                     .steps = mid - 1, .up = true};
+                                     .steps = mid - 1};
+    const bool nearest = (spec->slips & POSREF_SLIP_BUCKET_NEAREST) != 0;
+    const bool floors = (spec->slips & POSREF_SLIP_BUCKET_FLOOR) != 0;
+    const bool to_zero = (spec->slips & POSREF_SLIP_BUCKET_SIGNED) != 0; /* ceil(-x) = -floor(x) */
+    struct posref_log_steps down = steps;
+    steps.up = !nearest && !floors;
+    steps.nearest = nearest;
     enum posref_status status =
         spec->log_buckets ? posref_log_steps_init(&steps, job, grid->q.n + grid->k.n) : POSREF_OK;
+    if (status == POSREF_OK && to_zero)
+        status = posref_log_steps_init(&down, job, grid->q.n);
     for (int64_t at = 0; at < grid->q.n * grid->k.n && status == POSREF_OK; at++) {
         const int64_t d = (int64_t)(grid->q.value[at / grid->k.n] - grid->k.value[at % grid->k.n]);
         const int64_t n = d < 0 ? -d : d;
         const bool far = spec->log_buckets && n > mid;
         int64_t up = 0;
         if (far)
-            status = posref_log_steps_at(&up, &steps, n);
+            status = posref_log_steps_at(&up, to_zero && d < 0 ? &down : &steps, n);
         out[at] = !far ? d : d < 0 ? -(mid + up) : mid + up;
     }
     return status;
 }
 
-int64_t posref_deberta_row(int64_t bucket, int sign, int64_t span)
+int64_t posref_deberta_row(const struct posref_spec *spec, int64_t bucket, int sign)
 {
-    const int64_t row = sign * bucket + span, last = 2 * span - 1;
+    const int64_t span = posref_deberta_span(spec), last = 2 * span - 1;
+    const int64_t row = sign * bucket + span + ((spec->slips & POSREF_SLIP_SPAN_MORE) != 0) -
+                        ((spec->slips & POSREF_SLIP_SPAN_LESS) != 0);
     return row < 0 ? 0 : row < last ? row : last;
 }
 
@@ -105,12 +115,12 @@ int64_t posref_deberta_row(int64_t bucket, int sign, int64_t span)
 static enum posref_status rows_of(int64_t **out, struct posref_job *job,
                                   const struct posref_index *index, int sign)
 {
-    const int64_t span = posref_deberta_span(job->spec), count = index->n_q * index->n_k;
+    const int64_t count = index->n_q * index->n_k;
     int64_t *row = posref_job_alloc(job, (size_t)count, sizeof *row);
     if (!row)
         return POSREF_NO_MEMORY;
     for (int64_t at = 0; at < count; at++)
-        row[at] = posref_deberta_row(index->value[at], sign, span);
+        row[at] = posref_deberta_row(job->spec, index->value[at], sign);
     *out = row;
     return POSREF_OK;
 }

@@ -11,6 +11,6 @@ int64_t posref_deberta_span(const struct posref_spec *spec);
 POSREF_MUST_USE enum posref_status posref_deberta_buckets(int64_t *out, struct posref_job *job,
                                                           const struct posref_grid *grid);
 /* The row of a bucket: clip(sign bucket + span, 0, 2 span - 1); sign is 1 or -1. */
-int64_t posref_deberta_row(int64_t bucket, int sign, int64_t span);
+int64_t posref_deberta_row(const struct posref_spec *spec, int64_t bucket, int sign);
 
 #endif

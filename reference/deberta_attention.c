@@ -62,8 +62,11 @@ static enum posref_status begin(struct posref_attention *a)
     if (!x)
         return POSREF_NO_MEMORY;
     *x = (struct deberta){.span = posref_deberta_span(spec), .side = {{.sign = 1}, {.sign = 1}}};
-    if (spec->p2c_difference == POSREF_DIFFERENCE_KEY_MINUS_QUERY)
+    const bool turned = (spec->slips & POSREF_SLIP_P2C_UNTURNED) == 0;
+    if ((spec->p2c_difference == POSREF_DIFFERENCE_KEY_MINUS_QUERY) == turned)
         x->side[1].sign = -1;
+    if (!turned && a->n_q != a->n_k)
+        return posref_fail(a->job->err, POSREF_BAD_INPUT, "k", "p2c [keys, queries] does not fit");
     a->state = x;
     a->terms = c2p ? both : p2c_alone;
     a->n_terms = a->scale_factor = 1 + c2p + p2c;
@@ -77,20 +80,30 @@ static const double *row_of(const struct posref_attention *a, const struct side 
                             int64_t head, int64_t i, int64_t j)
 {
     const struct deberta *x = a->state;
-    const int64_t row = posref_deberta_row(x->bucket[i * a->n_k + j], side->sign, x->span);
+    const int64_t row = posref_deberta_row(a->job->spec, x->bucket[i * a->n_k + j], side->sign);
     return side->value + ((side->heads == 1 ? 0 : head) * 2 * x->span + row) * a->dim;
+}
+
+/* What a side's rows are multiplied by: the query, or the key. p2c left as it is gathered, keys by
+ * queries, has element (i, j) from key i and query j. */
+static const double *content_of(const struct posref_attention *a, int side, int64_t head, int64_t i,
+                                int64_t j)
+{
+    if (side == 0)
+        return posref_attention_q(a, head, i);
+    return posref_attention_k(a, head, a->job->spec->slips & POSREF_SLIP_P2C_UNTURNED ? i : j);
 }
 
 static enum posref_status score(struct posref_ball *term, const struct posref_attention *a,
                                 int64_t head, int64_t i, int64_t j, unsigned prec_bits)
 {
     const struct deberta *x = a->state;
-    const double *content[2] = {posref_attention_q(a, head, i), posref_attention_k(a, head, j)};
-    posref_attention_dot(term++, content[0], content[1], a->dim, prec_bits);
+    posref_attention_dot(term++, posref_attention_q(a, head, i), posref_attention_k(a, head, j),
+                         a->dim, prec_bits);
     for (int n = 0; n < 2; n++)
         if (x->side[n].value)
-            posref_attention_dot(term++, content[n], row_of(a, &x->side[n], head, i, j), a->dim,
-                                 prec_bits);
+            posref_attention_dot(term++, content_of(a, n, head, i, j),
+                                 row_of(a, &x->side[n], head, i, j), a->dim, prec_bits);
     return POSREF_OK;
 }
 
@@ -98,13 +111,13 @@ static void estimate(struct posref_attention_estimate *out, const struct posref_
                      int64_t head, int64_t i, int64_t j)
 {
     const struct deberta *x = a->state;
-    const double *content[2] = {posref_attention_q(a, head, i), posref_attention_k(a, head, j)};
     for (int n = 0; n < 2; n++) {
         if (!x->side[n].value)
             continue;
         const double *row = row_of(a, &x->side[n], head, i, j);
+        const double *content = content_of(a, n, head, i, j);
         for (int64_t c = 0; c < a->dim; c++)
-            out->size += fabs(content[n][c] * row[c]);
+            out->size += fabs(content[c] * row[c]);
     }
 }
 

@@ -43,13 +43,16 @@ static void add_gate(struct place *out, const struct posref_attention *a, int64_
 static struct place place_of(const struct posref_attention *a, int64_t head, int64_t i, int64_t j)
 {
     struct place from_j = {0}, whole = {0};
-    const bool scaled = a->job->spec->gate_logits == POSREF_GATE_LOGITS_SCALED;
+    const struct posref_spec *spec = a->job->spec;
+    const bool scaled = spec->gate_logits == POSREF_GATE_LOGITS_SCALED;
     const double scale = scaled ? posref_attention_scale(a) : 1;
-    for (int64_t k = a->n_k - 1; k >= 0; k--) {
-        if (posref_attention_sees(a, i, k))
+    for (int64_t n = 0; n < a->n_k; n++) {
+        const int64_t k = posref_cope_key(spec, n, a->n_k);
+        const struct place before = whole;
+        if (posref_cope_counts(a, i, k))
             add_gate(&whole, a, head, i, k, scale);
         if (k == j)
-            from_j = whole;
+            from_j = spec->slips & POSREF_SLIP_GATES_BEYOND ? before : whole;
     }
     from_j.error += (double)a->n_k * whole.position;
     from_j.low += 2 * from_j.position;
@@ -66,6 +69,8 @@ static void lines(double *slope, double *size, const struct posref_attention *a,
                   int64_t i, double position, double reach)
 {
     const double *q = posref_attention_q(a, head, i);
+    /* A row that is chosen by rounding may be the one on either side. */
+    reach += a->job->spec->slips & POSREF_SLIP_ROW_NEAREST ? 0.5 : 0;
     const int64_t first = (int64_t)floor(clamped(a, position - reach));
     const int64_t last = (int64_t)ceil(clamped(a, position + reach));
     double before = 0;
@@ -114,7 +119,8 @@ enum posref_status posref_judge_units_cope(struct judge_case *c)
         const int64_t j = at % a->n_k, i = at / a->n_k % a->n_q, head = at / a->n_k / a->n_q;
         struct judge_unit *unit = posref_judge_add_one(c, 0, at, (int)head);
         const struct place p = place_of(a, head, i, j);
-        const double last = c->spec->npos_max - 1;
+        const double last = c->spec->slips & POSREF_SLIP_ROW_NONE_BEYOND
+                                ? HUGE_VAL : c->spec->npos_max - 1;
         /* Beyond the clamp by more than the error: the last row's number, exactly. */
         unit->scale = unit->want[0];
         unit->k = unit->scale > 0 && p.position - p.error * 0x1p-24 < last

@@ -102,18 +102,22 @@ static enum posref_status score(struct posref_ball *term, const struct posref_at
     const struct learned *x = a->state;
     const double *q = posref_attention_q(a, head, i), *k = posref_attention_k(a, head, j);
     const struct row *p = &x->q[i], *r = &x->k[j];
+    const bool own = (a->job->spec->slips & POSREF_SLIP_OWN_POSITIONS) != 0;
+    const struct row *of_q = own ? p : r, *of_k = own ? r : p;
     struct posref_ball part;
     posref_attention_dot(&term[0], q, k, a->dim, prec_bits);
-    posref_attention_dot_ball(&term[1], q, r->numerator, a->dim, prec_bits);
-    posref_attention_dot_ball(&term[2], k, p->numerator, a->dim, prec_bits);
+    posref_attention_dot_ball(&term[1], q, of_q->numerator, a->dim, prec_bits);
+    posref_attention_dot_ball(&term[2], k, of_k->numerator, a->dim, prec_bits);
     posref_ball_set_int(&term[3], 0);
     for (int64_t c = 0; c < a->dim; c++) {
         posref_ball_mul(&part, &p->numerator[c], &r->numerator[c], prec_bits);
         posref_ball_add(&term[3], &term[3], &part, prec_bits);
     }
-    return quotient(&term[1], r, prec_bits) && quotient(&term[2], p, prec_bits) &&
-                   quotient(&term[3], r, prec_bits) && quotient(&term[3], p, prec_bits)
-               ? POSREF_OK : POSREF_INTERNAL;
+    if (!quotient(&term[1], of_q, prec_bits) || !quotient(&term[2], of_k, prec_bits) ||
+        !quotient(&term[3], r, prec_bits) || !quotient(&term[3], p, prec_bits))
+        return POSREF_INTERNAL;
+    posref_attention_drop_added(term, a->job->spec);
+    return POSREF_OK;
 }
 
 /* Size of channel c of a row, and its error in u. */

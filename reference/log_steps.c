@@ -35,7 +35,7 @@ static enum posref_status enclose(struct posref_ball *out, const struct posref_l
     return POSREF_OK;
 }
 
-/* floor(x), or floor(-x) where s->up. */
+/* floor(x), or floor(-x) where s->up; s->nearest is not looked at. */
 static enum posref_status floor_at(int64_t *out, const struct posref_log_steps *s, int64_t n)
 {
     for (unsigned bits = 128; bits <= POSREF_BALL_MAX_BITS; bits *= 2) {
@@ -73,11 +73,15 @@ enum posref_status posref_log_steps_at(int64_t *out, struct posref_log_steps *s,
     struct posref_log_memo *memo = &s->memo[n & (s->size - 1)];
     enum posref_status status = POSREF_OK;
     if (memo->n != n) {
+        struct posref_log_steps halves = *s;
         int64_t steps = 0; /* n = low: the logarithm of 1 */
+        halves.steps *= s->nearest ? 2 : 1;
         if (n != s->low)
-            status = floor_at(&steps, s, n);
+            status = floor_at(&steps, &halves, n);
         if (status != POSREF_OK)
             return status;
+        if (s->nearest) /* floor(x + 1/2) = floor((floor(2 x) + 1) / 2), x >= 0 */
+            steps = (steps + 1) / 2;
         *memo = (struct posref_log_memo){n, s->up ? -steps : steps};
     }
     *out = memo->steps;

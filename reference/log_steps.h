@@ -12,6 +12,7 @@
 struct posref_log_steps {
     int64_t low, high, steps; /* 0 < low < high <= POSREF_MAX_DISTANCE, steps > 0 */
     bool up;                  /* ceiling instead of floor */
+    bool nearest;             /* half a step is added first */
     /* What was worked out before: n and its steps at n modulo size (a power of two). */
     struct posref_log_memo {
         int64_t n, steps;
@@ -23,7 +24,7 @@ struct posref_log_steps {
 POSREF_MUST_USE enum posref_status posref_log_steps_init(struct posref_log_steps *out,
                                                          const struct posref_job *job,
                                                          int64_t n_distances);
-/* floor(x(n)), or its ceiling, for low <= n <= POSREF_MAX_DISTANCE. */
+/* floor(x(n)), its ceiling or floor(x(n) + 1/2), for low <= n <= POSREF_MAX_DISTANCE. */
 POSREF_MUST_USE enum posref_status posref_log_steps_at(int64_t *out, struct posref_log_steps *s,
                                                        int64_t n);
 

@@ -261,6 +261,33 @@ struct posref_reals {
 /* The value of every field; given[f] says that the user set field f (or, after
  * posref_spec_complete, that the field has a value: its default or the given one). A field that
  * has no value (attention_factor left to the formula, rotary_dim of an alibi) is given = false. */
+/* Ways to be wrong that no field says. Part of no text, document or vector: the registry of faults
+ * alone sets them, to evaluate and judge what a kernel with that fault would give. */
+enum posref_slip {
+    POSREF_SLIP_BUCKET_FLOOR = 1 << 0,   /* deberta: floor for ceil */
+    POSREF_SLIP_BUCKET_CEIL = 1 << 1,    /* t5_bias: ceil for floor */
+    POSREF_SLIP_BUCKET_NEAREST = 1 << 2, /* either: rounded */
+    POSREF_SLIP_BUCKET_SIGNED = 1 << 3,  /* deberta: ceil of the number with its sign */
+    POSREF_SLIP_SPAN_LESS = 1 << 4,      /* deberta: rows of bucket + span - 1 */
+    POSREF_SLIP_SPAN_MORE = 1 << 5,      /* ... + 1 */
+    POSREF_SLIP_P2C_UNTURNED = 1 << 6,   /* deberta: p2c left as [keys, queries] */
+    POSREF_SLIP_GATES_FROM_START = 1 << 7, /* cope: g_i0 + ... + g_ij */
+    POSREF_SLIP_GATES_BEYOND = 1 << 8,   /* cope: without g_ij itself */
+    POSREF_SLIP_GATES_UNMASKED = 1 << 9, /* cope: gates of keys that are not seen count */
+    POSREF_SLIP_ROW_FLOOR = 1 << 10,     /* cope: E(floor(p)) */
+    POSREF_SLIP_ROW_NEAREST = 1 << 11,   /* cope: E(floor(p + 1/2)) */
+    POSREF_SLIP_ROW_NONE_BEYOND = 1 << 12, /* cope: p not clamped, and E = 0 beyond the table */
+    POSREF_SLIP_OWN_POSITIONS = 1 << 13, /* added tables: q . p_i and k . r_j */
+    POSREF_SLIP_QUERIES_BARE = 1 << 14,  /* added tables: q for q + p_i */
+    POSREF_SLIP_KEYS_BARE = 1 << 15,     /* added tables: k for k + r_j */
+    POSREF_SLIP_POSITIONS_APART = 1 << 16, /* added tables: p_i . r_j is left out */
+    POSREF_SLIP_SHIFT_CAUSAL = 1 << 17,  /* transformer_xl: the causal shift, for all keys */
+    POSREF_SLIP_SHIFT_LAST = 1 << 18,    /* transformer_xl: the shift drops the last row */
+    POSREF_SLIP_SOFTMAX_QUERIES = 1 << 19, /* attention: weights of a key add up to 1 */
+    POSREF_SLIP_MASK_ADDED = 1 << 20,    /* attention: scores + mask */
+    POSREF_SLIP_KEYS_APART = 1 << 21,    /* shaw: without k . K[row] of relative_key_query */
+};
+
 struct posref_spec {
     int scheme;
     int dim;
@@ -365,6 +392,7 @@ struct posref_spec {
     int gate_logits;
     int position_logits;
     bool given[POSREF_N_FIELDS];
+    unsigned slips; /* bits of enum posref_slip: 0 but in hypotheses about failures */
 };
 
 enum posref_field_type { POSREF_TYPE_INT, POSREF_TYPE_REAL, POSREF_TYPE_BOOL, POSREF_TYPE_CHOICE,

@@ -91,6 +91,8 @@ static enum posref_status score(struct posref_ball *term, const struct posref_at
     posref_attention_dot(&term[1], q, row, a->dim, prec_bits);
     if (a->n_terms == 3)
         posref_attention_dot(&term[2], k, row, a->dim, prec_bits);
+    if (a->n_terms == 3 && a->job->spec->slips & POSREF_SLIP_KEYS_APART)
+        posref_ball_set_int(&term[2], 0);
     return POSREF_OK;
 }
 

@@ -185,6 +185,7 @@ static size_t value_size(const struct posref_field_def *def)
 static void clear_absent(struct posref_spec *out, const struct posref_spec *spec)
 {
     posref_spec_init(out);
+    out->slips = spec->slips;
     for (int field = 0; field < POSREF_N_FIELDS; field++) {
         const struct posref_field_def *def = posref_field_def((enum posref_field)field);
         if (!spec->given[field])

@@ -56,7 +56,9 @@ static enum posref_status buckets(int64_t *out, struct posref_job *job,
     const struct posref_spec *spec = job->spec;
     const int64_t side = buckets_a_side(spec), exact = side / 2;
     struct posref_log_steps steps = {.low = exact, .high = spec->max_distance,
-                                     .steps = side - exact};
+                                     .steps = side - exact,
+                                     .up = (spec->slips & POSREF_SLIP_BUCKET_CEIL) != 0,
+                                     .nearest = (spec->slips & POSREF_SLIP_BUCKET_NEAREST) != 0};
     enum posref_status status = posref_log_steps_init(&steps, job, grid->q.n + grid->k.n);
     for (int64_t at = 0; at < grid->q.n * grid->k.n && status == POSREF_OK; at++) {
         double r = grid->k.value[at % grid->k.n] - grid->q.value[at / grid->k.n];

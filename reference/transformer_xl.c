@@ -77,10 +77,39 @@ struct txl {
     struct posref_ball *wave;  /* scratch [model_dim] */
 };
 
+#define SHIFTED (POSREF_SLIP_SHIFT_CAUSAL | POSREF_SLIP_SHIFT_LAST)
+
+/* Distances n_k - 1 ... 0 of each query, padded with one column before them, read again as rows of
+ * n_q, one of which is dropped (the first by right): entry (i, j) is then a distance of some query.
+ * False: it is padding. */
+static bool shift(int64_t *query, double *distance, const struct posref_attention *a, int64_t i,
+                  int64_t j)
+{
+    const bool last = (a->job->spec->slips & POSREF_SLIP_SHIFT_LAST) != 0;
+    const int64_t flat = (last ? 0 : a->n_q) + i * a->n_k + j, column = flat % (a->n_k + 1);
+    *query = flat / (a->n_k + 1);
+    *distance = (double)(a->n_k - column);
+    return column > 0;
+}
+
+static bool is_sequence(const struct posref_attention *a)
+{
+    for (int64_t j = 0; j < a->n_k; j++)
+        if (a->k_positions.value[j] != (double)j)
+            return false;
+    for (int64_t i = 0; i < a->n_q; i++)
+        if (a->q_positions.value[i] != (double)(a->n_k - a->n_q + i))
+            return false;
+    return true;
+}
+
 static double distance_of(const struct posref_attention *a, int64_t i, int64_t j)
 {
     const struct posref_spec *spec = a->job->spec;
     double d = a->q_positions.value[i] - a->k_positions.value[j];
+    int64_t query;
+    if (spec->slips & SHIFTED)
+        (void)shift(&query, &d, a, i, j);
     if (spec->given[POSREF_FIELD_CLAMP_LEN])
         d = d < -spec->clamp_len ? -spec->clamp_len : d > spec->clamp_len ? spec->clamp_len : d;
     return d;
@@ -147,6 +176,8 @@ static enum posref_status begin(struct posref_attention *a)
         status = posref_attention_read_positions(a, POSREF_POSITIONS_COUNTED, 1);
     if (status == POSREF_OK)
         status = posref_attention_whole_positions(a);
+    if (status == POSREF_OK && spec->slips & SHIFTED && !is_sequence(a))
+        return posref_fail(job->err, POSREF_BAD_INPUT, "q_positions", "are no sequence's end");
     return status == POSREF_OK ? list_distances(a, x) : status;
 }
 
@@ -212,14 +243,21 @@ static enum posref_status score(struct posref_ball *term, const struct posref_at
     const double *q = posref_attention_q(a, head, i), *k = posref_attention_k(a, head, j);
     enum posref_status status;
     const struct posref_ball *r = row_of(&status, a, head, i, j, prec_bits);
+    int64_t query = i;
+    double distance;
+    const bool padded = a->job->spec->slips & SHIFTED && !shift(&query, &distance, a, i, j);
     posref_attention_dot(&term[0], q, k, a->dim, prec_bits);
-    posref_attention_dot_ball(&term[1], q, r, a->dim, prec_bits);
+    posref_attention_dot_ball(&term[1], posref_attention_q(a, head, query), r, a->dim, prec_bits);
+    if (padded)
+        posref_ball_set_int(&term[1], 0);
     if (a->n_terms == 2 || status != POSREF_OK)
         return status;
     posref_attention_dot(&term[2], x->u + (x->u_heads == 1 ? 0 : head) * a->dim, k, a->dim,
                          prec_bits);
     posref_attention_dot_ball(&term[3], x->v + (x->v_heads == 1 ? 0 : head) * a->dim, r, a->dim,
                               prec_bits);
+    if (padded)
+        posref_ball_set_int(&term[3], 0);
     return POSREF_OK;
 }
 

@@ -12,12 +12,14 @@ def link: . as $id | split("#") as $p | "[\($id)](https://github.com/\($p[0])/is
 "values that are tried stand behind it; of an *estimated* one, any value is read off the output.\n\n" +
 "Public reports are where such a fault was described; they show that it happens, not that the program\n" +
 "named has it today.\n\n" +
-"What waits: faults that need a cache, a shard, a batch or a model around the op (incremental decoding,\n" +
-"tensor-parallel slopes, lists of factors that change within a sequence) cannot be seen in one call and\n" +
-"have no entry. Of one call there is none yet for: a softmax over queries, a mask added to the scores as\n" +
-"numbers, sections of M-RoPE without their bound (i mod 3 alone), grids walked down the columns or in\n" +
-"merge blocks, the relative shift of Transformer-XL done by padding and reshaping, and tables resampled\n" +
-"by another rule.\n",
+"What waits, and why. Faults that need a cache, a shard, a batch or a model around the op cannot be\n" +
+"seen in one call: incremental decoding and eviction, slopes by tensor-parallel rank, a batch index for\n" +
+"a position, lists of factors or bases that change within a sequence (longrope, dynamic), tables that\n" +
+"are stale after a longer call, and weights (`posref weights check` reads those). Faults that read or\n" +
+"write out of bounds, leave memory untouched or give NaN have a verdict of their own and no name: a\n" +
+"missing clamp of an index, a frequency table that was never filled, a dynamic base below its length.\n" +
+"Not told apart by any op yet: tables resampled by another rule, windows of three axes, and rows of a\n" +
+"strided tensor read as if they were dense.\n",
 ($all.kinds | to_entries[] | . as $kind
 | [$all.faults[] | select(.kind == $kind.key)] as $rows | select($rows | length > 0)
 | "\n## \($kind.value)\n\n| name | schemes | what it amounts to | what mends it | seen |\n|---|---|---|---|---|",

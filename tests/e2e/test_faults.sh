@@ -33,6 +33,12 @@ attention none
 attention alibi
 attention t5_bias
 attention rope
+cope cope
+deberta deberta
+terms shaw
+terms transformer_xl
+terms sinusoidal
+terms learned
 learned learned
 learned timestep
 sinusoidal sinusoidal
@@ -56,6 +62,12 @@ attention none softmax_scale_missing with softmax_scale=1
 attention none heads_dealt key head h mod n_kv
 attention alibi bias_scaled (q . k + b) / sqrt(d)
 attention rope keys_not_encoded position 0 for every key
+cope cope gates_from_start g_i0 + ... + g_ij for
+cope cope position_logits with position_logits=
+deberta deberta p2c_difference with p2c_difference=
+deberta deberta bucket_floor floor for ceil
+terms transformer_xl shift_without_mask padding and reshaping
+attention none last_head_skipped the last head is left
 learned learned offset_ignored with offset=0; the spec asks for
 END
 

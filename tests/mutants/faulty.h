@@ -212,6 +212,42 @@ static inline double faulty_position(const struct faulty_call *c, double p, int6
     return faulty_with(c, "position_cut") ? trunc(p) : p;
 }
 
+/* ---- what is left out ---- */
+
+/* Sets the last entry of an axis to 0, or to what stands there in `from`. */
+static inline void faulty_leave(const struct posref_plugin_tensor *t, uint32_t axis,
+                                const struct posref_plugin_tensor *from)
+{
+    int64_t inner = 1, n = t->shape[axis];
+    for (uint32_t a = axis + 1; a < t->rank; a++)
+        inner *= t->shape[a];
+    for (int64_t e = 0; e < faulty_count(t); e++) {
+        if (e / inner % n != n - 1)
+            continue;
+        if (t->dtype == POSREF_PLUGIN_I64)
+            ((int64_t *)t->data)[e] = 0;
+        else
+            faulty_put(t, e, from ? faulty_get(from, e) : 0);
+    }
+}
+
+/* Loops that end one too early. */
+static inline void faulty_skip(const struct faulty_call *c, const struct posref_plugin_tensor *t)
+{
+    static const char *const grids[] = {"scores", "bias", "weights", "index"};
+    const struct posref_plugin_tensor *x = posref_plugin_find(c->call, "x");
+    int grid = 0;
+    for (int k = 0; k < 4; k++)
+        grid = grid || posref_plugin_word_is(c->call->op, grids[k]);
+    x = x && faulty_count(x) == faulty_count(t) ? x : NULL;
+    if (faulty_with(c, "last_row_skipped") && t->rank >= 2)
+        faulty_leave(t, grid ? t->rank - 2 : 0, x);
+    if (faulty_with(c, "last_head_skipped") && t->rank >= 3)
+        faulty_leave(t, grid ? 0 : 1, x);
+    if (faulty_with(c, "last_key_skipped") && grid)
+        faulty_leave(t, t->rank - 1, NULL);
+}
+
 /* ---- the plugin ---- */
 
 static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_size);
@@ -223,7 +259,11 @@ static int32_t faulty_enter(void *state, const struct posref_plugin_call *call, 
     for (uint32_t k = 0; k < call->n_tensors; k++)
         if (call->tensors[k]->access == POSREF_PLUGIN_OUT)
             c.wide = call->tensors[k]->dtype == POSREF_PLUGIN_F64;
-    return faulty_run(&c, why, why_size);
+    const int32_t status = faulty_run(&c, why, why_size);
+    for (uint32_t k = 0; k < call->n_tensors && status == POSREF_PLUGIN_OK; k++)
+        if (call->tensors[k]->access == POSREF_PLUGIN_OUT)
+            faulty_skip(&c, call->tensors[k]);
+    return status;
 }
 
 static int32_t faulty_open(void **state, const char *config, char *why, size_t why_size)

@@ -6,6 +6,7 @@
 #define TAU 6.283185307179586
 #define MAX_AXES 8
 #define MAX_PAIRS 8192
+#define MAX_GRID 64
 
 struct axes {
     const struct faulty_call *c;
@@ -81,7 +82,8 @@ static void deal_sections(struct axes *a)
     for (int i = 0, axis = 0, from = 0; i < a->pairs && order < 4; i++) {
         while (axis < a->n - 1 && i - from >= s[axis])
             from += s[axis++];
-        const int h = i % 3 == 1 && i < 3 * s[1], w = i % 3 == 2 && i < 3 * s[2];
+        const int all = order == 1 && faulty_with(a->c, "mrope_unbounded");
+        const int h = i % 3 == 1 && (all || i < 3 * s[1]), w = i % 3 == 2 && (all || i < 3 * s[2]);
         a->axis[i] = order == 0   ? axis
                      : order == 3 ? (i < 2 * s[0] ? 1 + i % 2 : 0)
                      : h          ? 1
@@ -120,20 +122,69 @@ static void ladder(struct axes *a)
 
 /* ---- positions ---- */
 
+/* Values of one axis in their order, each once. */
+static int distinct(double *out, const double *at, int64_t n)
+{
+    int count = 0;
+    for (int64_t t = 0; t < n; t++) {
+        int k = 0;
+        while (k < count && out[k] < at[t])
+            k++;
+        if (k < count && out[k] == at[t])
+            continue;
+        if (count == MAX_GRID)
+            return 0;
+        memmove(out + k + 1, out + k, (size_t)(count++ - k) * sizeof *out);
+        out[k] = at[t];
+    }
+    return count;
+}
+
+/* Tokens of a frame of h by w walked otherwise than they come: down the columns, in blocks, by rows
+ * where they come in blocks. */
+static void rewalk(struct axes *a, int64_t n)
+{
+    double merge = 0, y[MAX_GRID], x[MAX_GRID], *aty = a->at[a->n - 2], *atx = a->at[a->n - 1];
+    const int columns = faulty_with(a->c, "grid_columns"), rows = faulty_with(a->c, "grid_rows");
+    const int blocks = faulty_has(a->c, "grid_blocks", 2, &merge), m = (int)merge;
+    const int h = distinct(y, aty, n), w = distinct(x, atx, n);
+    int by_rows = 1, once = 1;
+    if (!(columns || rows || blocks) || h < 2 || w < 2 || n % (h * w) != 0)
+        return;
+    for (int64_t t = 0; t < n; t++)
+        by_rows = by_rows && aty[t] == y[t / w % h] && atx[t] == x[t % w];
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t u = t + 1; u < n && u / (h * w) == t / (h * w); u++)
+            once = once && (aty[t] != aty[u] || atx[t] != atx[u]);
+    if (rows ? by_rows || !once : !by_rows || (blocks && (h % m || w % m)))
+        return;
+    for (int64_t t = 0; t < n; t++) {
+        const int l = (int)(t % (h * w)), b = blocks ? l / (m * m) : 0, r = blocks ? l % (m * m) : 0;
+        aty[t] = y[columns ? l % h : blocks ? b / (w / m) * m + r / m : l / w];
+        atx[t] = x[columns ? l / h : blocks ? b % (w / m) * m + r % m : l % w];
+    }
+}
+
 static void read_positions(struct axes *a, const struct posref_plugin_tensor *p)
 {
     const struct faulty_call *c = a->c;
     const int last = a->n - 1, exchange = faulty_with(c, "axes_exchanged");
     const int reverse = faulty_with(c, "axes_order_reversed");
-    double mirrored = -1;
+    const int packs = faulty_with(c, "positions_packed");
+    double mirrored = -1, scale = 1;
     (void)faulty_has(c, "axis_mirrored", 1, &mirrored);
+    (void)faulty_has(c, "axis_scaled", 2, &scale);
     for (int k = 0; k < a->n; k++) {
         const int from = faulty_with(c, "axes_collapsed")       ? 0
                          : reverse                              ? last - k
                          : exchange && k >= last - 1 && last > 0 ? 2 * last - 1 - k : k;
         double lo = HUGE_VAL, hi = -HUGE_VAL;
         for (int64_t t = 0; t < p->shape[1]; t++) {
-            a->at[k][t] = faulty_position(c, posref_plugin_position(p, from, t), t, 0);
+            const int64_t packed = t * a->n + from;
+            const int64_t axis = packs ? packed / p->shape[1] : from;
+            const double read = posref_plugin_position(p, (uint32_t)axis,
+                                                       packs ? packed % p->shape[1] : t);
+            a->at[k][t] = faulty_position(c, k == 0 ? scale * read : read, t, 0);
             lo = fmin(lo, a->at[k][t]);
             hi = fmax(hi, a->at[k][t]);
         }
@@ -143,6 +194,7 @@ static void read_positions(struct axes *a, const struct posref_plugin_tensor *p)
             *at = faulty_with(c, "axes_centred") ? *at - (lo + hi) / 2 : *at;
         }
     }
+    rewalk(a, p->shape[1]);
 }
 
 static void turn(const struct axes *a, double *cosine, double *sine, int i, int64_t t)

@@ -34,7 +34,12 @@ static inline int faulty_bucket(const struct faulty_call *c, double distance)
     if (distance < near)
         return base + (int)distance;
     /* A little more than the quotient: steps that are whole numbers must not be missed. */
+    most -= faulty_with(c, "max_distance_edge");
     double step = log(distance / near) / log(most / near) * (n - near) * (1 + 1e-12);
+    if (faulty_with(c, "bucket_ceil"))
+        step = ceil(step * (1 - 2e-12));
+    if (faulty_with(c, "bucket_nearest"))
+        step = floor(step + 0.5);
     return base + (step >= n - 1 - near ? n - 1 : near + (int)step);
 }
 

@@ -76,6 +76,10 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
         const double row = row_of(c, e / dim / heads);
         double value = steps ? timestep(c, row, (int)(e % dim))
                              : faulty_step(c, scale * faulty_get(w, (int64_t)row * dim + e % dim));
+        if (faulty_with(c, "table_not_added") && x)
+            value = 0;
+        if (faulty_with(c, "embeddings_doubled") && x)
+            value = x_scale * faulty_get(x, e);
         faulty_put(out, e, x ? faulty_step(c, faulty_step(c, x_scale * faulty_get(x, e)) + value)
                              : value);
     }

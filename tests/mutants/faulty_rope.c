@@ -426,7 +426,7 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
         if (faulty_with(c, "rotary_dim_halved") && r->pairs % 2 == 0)
             r->pairs /= 2;
     }
-    r->trailing = faulty_is(c, "partial", "trailing");
+    r->trailing = faulty_is(c, "partial", "trailing") && !faulty_with(c, "partial_ignored");
     r->half = faulty_is(c, "pairing", "half") != faulty_with(c, "pairing");
     r->inverse = faulty_is(c, "direction", "inverse") != faulty_with(c, "direction");
     r->base = faulty_with(c, "base_default") ? 10000 : faulty_number(c, "base", 10000);

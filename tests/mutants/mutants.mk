@@ -6,7 +6,7 @@ test-e2e test-unit: $(MUTANTS)
 kill-matrix test-kill-matrix seeded-faults test-seeded-faults: all $(MUTANTS) $(CORE_DB)
 
 $(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h tests/mutants/faulty.h \
-                       tests/mutants/faulty_bias.h \
+                       tests/mutants/faulty_bias.h tests/mutants/faulty_scores.h \
                        harness/posref_plugin.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call step,MUTANT,$@)
