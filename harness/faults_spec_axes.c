@@ -82,7 +82,7 @@ bool posref_change_mrope_order(struct posref_spec *spec, double value)
     return true;
 }
 
-/* Pair i has axis i mod 3 however few pairs the sections give it: sections that end with the pairs. */
+/* Pair i has axis i mod 3, however few pairs its section has: sections that end with the pairs. */
 bool posref_change_mrope_unbounded(struct posref_spec *spec, double value)
 {
     (void)value;

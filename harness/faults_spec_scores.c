@@ -140,7 +140,8 @@ static unsigned slips_of(const struct posref_spec *spec)
     const unsigned of_any = posref_field_applies(spec, POSREF_FIELD_CAUSAL)
                                 ? POSREF_SLIP_SOFTMAX_QUERIES | POSREF_SLIP_MASK_ADDED : 0;
     switch (spec->scheme) {
-    case POSREF_SCHEME_T5_BIAS: return of_any | POSREF_SLIP_BUCKET_CEIL | POSREF_SLIP_BUCKET_NEAREST;
+    case POSREF_SCHEME_T5_BIAS:
+        return of_any | POSREF_SLIP_BUCKET_CEIL | POSREF_SLIP_BUCKET_NEAREST;
     case POSREF_SCHEME_DEBERTA:
         return of_any | POSREF_SLIP_BUCKET_FLOOR | POSREF_SLIP_BUCKET_NEAREST |
                POSREF_SLIP_BUCKET_SIGNED | POSREF_SLIP_SPAN_LESS | POSREF_SLIP_SPAN_MORE |

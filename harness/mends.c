@@ -59,7 +59,7 @@ static bool mend_last(struct posref_tensor *t, const struct posref_mending *m, i
     return zeros || copies;
 }
 
-/* Every output that has the axis (from its end where negative, of those of rank `least` or more). */
+/* Every output of rank `least` or more: this axis of it, from the end where negative. */
 static bool mend_axis(struct posref_tensors *actual, const struct posref_mending *m, int axis,
                       int least)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults that leave a part of the outputs as it was: a loop that ends one row, head or key too
- * early, a table that is not added. What is left is 0, or the input's own value where the output has
- * its shape; the rest is right. Private to harness/. */
+ * early, a table that is not added. What is left is 0, or the input's own value where the output
+ * has its shape; the rest is right. Private to harness/. */
 #ifndef POSREF_MENDS_H
 #define POSREF_MENDS_H
 

@@ -136,8 +136,8 @@ bool posref_positions_hide_keys(const struct posref_spec *spec)
            spec->causal_align == POSREF_ALIGN_POSITION;
 }
 
-bool posref_twist_line(struct posref_tensors *set, const struct posref_twisting *t, int i, double factor,
-                 double summand)
+bool posref_twist_line(struct posref_tensors *set, const struct posref_twisting *t, int i,
+                       double factor, double summand)
 {
     double *data = i < 0 ? NULL : posref_twist_renew(set, i, t);
     for (int64_t k = 0; data && k < posref_tensor_count(&set->item[i]); k++)
@@ -378,8 +378,9 @@ bool posref_twist_scale_bias(struct posref_tensors *set, const struct posref_twi
     const double scale = scale_of(set, t);
     if (scale == 1)
         return false;
-    return t->spec->scheme == POSREF_SCHEME_ALIBI ? multiply_positions(set, t, scale)
-                                                  : posref_twist_line(set, t, posref_twist_find(set, "weights"), scale, 0);
+    return t->spec->scheme == POSREF_SCHEME_ALIBI
+               ? multiply_positions(set, t, scale)
+               : posref_twist_line(set, t, posref_twist_find(set, "weights"), scale, 0);
 }
 
 /* ---- outputs ---- */

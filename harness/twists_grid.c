@@ -113,10 +113,11 @@ bool posref_twist_grid_rows(struct posref_tensors *set, const struct posref_twis
             continue;
         const int64_t n = old.shape[1], at = (old.shape[0] - 2) * n;
         const double *y = (const double *)old.data + at, *x = y + n;
-        const int64_t rows = distinct(row, MAX_SIDE, y, n), columns = distinct(column, MAX_SIDE,
-                                                                              x, n);
-        double *data = rows > 1 && columns > 1 && n % (rows * columns) == 0 &&
-                               fills(y, x, n, rows * columns) ? posref_twist_renew(set, i, t) : NULL;
+        const int64_t rows = distinct(row, MAX_SIDE, y, n);
+        const int64_t columns = distinct(column, MAX_SIDE, x, n);
+        const bool full = rows > 1 && columns > 1 && n % (rows * columns) == 0 &&
+                          fills(y, x, n, rows * columns);
+        double *data = full ? posref_twist_renew(set, i, t) : NULL;
         for (int64_t k = 0; data && k < n; k++) {
             data[at + k] = row[k / columns % rows];
             data[at + n + k] = column[k % columns];

@@ -159,7 +159,8 @@ static void rewalk(struct axes *a, int64_t n)
     if (rows ? by_rows || !once : !by_rows || (blocks && (h % m || w % m)))
         return;
     for (int64_t t = 0; t < n; t++) {
-        const int l = (int)(t % (h * w)), b = blocks ? l / (m * m) : 0, r = blocks ? l % (m * m) : 0;
+        const int l = (int)(t % (h * w));
+        const int b = blocks ? l / (m * m) : 0, r = blocks ? l % (m * m) : 0;
         aty[t] = y[columns ? l % h : blocks ? b / (w / m) * m + r / m : l / w];
         atx[t] = x[columns ? l / h : blocks ? b % (w / m) * m + r % m : l % w];
     }
