@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define MAX_CONNECTIONS 16384
+#define MAX_THREADS 16
 #define GRACE_MS 10000 /* for requests that run when SIGTERM comes */
 
 struct arguments {
@@ -56,14 +57,13 @@ static enum posref_status parse(struct arguments *out, int argc, char **argv,
     return status;
 }
 
-/* One for each CPU that we may use, but two at least: a long evaluation must not hold everybody up.
- * On one CPU these take turns of milliseconds, which is then the 99th percentile of short answers
- * where one thread would have less than one. */
+/* One for each CPU that we may use: two that take turns on one make short answers wait for
+ * milliseconds. */
 static unsigned count_threads(void)
 {
     cpu_set_t set;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n < 2 ? 2 : n > 16 ? 16 : (unsigned)n;
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
 /* Takes as many descriptors as the system allows us and returns how many connections these are
@@ -165,6 +165,8 @@ static enum posref_status serve(const struct arguments *arguments, struct posref
     struct posref_daemon_options options = {.n_threads = count_threads(),
                                             .max_connections = raise_descriptor_limit(),
                                             .max_per_address = 256, .idle_s = 15, .request_s = 60};
+    /* Two at least: what takes a moment need not wait for the one that takes a second. */
+    options.n_workers = options.n_threads < 2 ? 2 : options.n_threads;
     options.access_log = arguments->access_log ? stderr : NULL;
     char name[POSREF_LISTEN_NAME];
     enum posref_status status =
@@ -177,7 +179,8 @@ static enum posref_status serve(const struct arguments *arguments, struct posref
         return status;
     struct posref_store *store;
     struct posref_daemon *daemon;
-    status = posref_store_new(&store, arguments->db, options.n_threads, err);
+    status = posref_store_new(&store, arguments->db, options.n_threads + options.n_workers,
+                              err);
     if (status != POSREF_OK) {
         close(options.listen_fd);
         return status;

@@ -4,10 +4,7 @@
  * version 0.9.75 closes the connection after an answer that early. */
 #include "daemon.h"
 
-#include "access_log.h"
-#include "ready.h"
-#include "send.h"
-#include "service.h"
+#include "answer.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,15 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAST_BYTES_A_MS 64 /* of a long answer, or its client is too slow */
-
 struct posref_daemon {
     struct MHD_Daemon *mhd;
-    struct posref_service service;
+    struct posref_answers answers;
     struct posref_daemon_options options;
     struct posref_connections connections;
-    struct posref_ready *ready;
-    atomic_bool draining;
     atomic_size_t kept; /* bytes of all bodies that are held */
 };
 
@@ -55,7 +48,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
     struct posref_daemon *daemon = ctx;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         struct posref_connection *one = *context;
-        atomic_fetch_sub(&daemon->service.metrics.connections, 1);
+        atomic_fetch_sub(&daemon->answers.service.metrics.connections, 1);
         if (one)
             posref_incoming_free(one->incoming);
         posref_connections_remove(&daemon->connections, one);
@@ -65,8 +58,8 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const struct sockaddr *address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-    atomic_fetch_add(&daemon->service.metrics.connections, 1);
-    atomic_fetch_add(&daemon->service.metrics.connections_opened, 1);
+    atomic_fetch_add(&daemon->answers.service.metrics.connections, 1);
+    atomic_fetch_add(&daemon->answers.service.metrics.connections_opened, 1);
     struct posref_address from;
     posref_address_read(&from, address);
     *context = posref_connections_add(&daemon->connections, fd, &from);
@@ -99,92 +92,15 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
                          enum MHD_RequestTerminationCode how)
 {
     struct posref_daemon *daemon = ctx;
+    struct posref_incoming *in = *context;
     (void)how;
-    posref_incoming_end(*context, &daemon->kept);
+    if (in) {
+        posref_later_free(in->later);
+        in->later = NULL;
+    }
+    posref_incoming_end(in, &daemon->kept);
     *context = NULL;
     posref_connection_end(connection_of(connection));
-}
-
-static void log_request(struct posref_daemon *daemon, struct MHD_Connection *connection,
-                        const struct posref_incoming *in, unsigned status, size_t body_bytes)
-{
-    if (daemon->options.access_log)
-        posref_access_log(daemon->options.access_log, connection_of(connection), in, status,
-                          body_bytes);
-}
-
-static uint64_t generation_of(const struct posref_daemon *daemon)
-{
-    return daemon->service.store ? posref_store_generation(daemon->service.store) : 0;
-}
-
-/* Answers with what lies ready; false: nothing does. */
-static bool send_ready(struct posref_daemon *daemon, struct MHD_Connection *connection,
-                       struct posref_incoming *in, enum MHD_Result *result)
-{
-    struct posref_ready_sent sent;
-    uint64_t begun = posref_now_ns();
-    if (in->refused || in->body_too_large || atomic_load(&daemon->draining) ||
-        !posref_ready_send(daemon->ready, &sent, connection, &in->http, generation_of(daemon)))
-        return false;
-    posref_metrics_count(&daemon->service.metrics, sent.route, sent.status, sent.body_bytes,
-                         posref_now_ns() - begun);
-    log_request(daemon, connection, in, sent.status, sent.body_bytes);
-    *result = sent.queued;
-    return true;
-}
-
-/* After an answer with stored bytes: the second time, it is made once more, to lie ready. */
-static void make_ready(struct posref_daemon *daemon, const struct posref_http_request *http)
-{
-    if (!posref_ready_note(daemon->ready, http))
-        return;
-    struct posref_http_request whole = *http;
-    struct posref_reply reply;
-    uint64_t generation = generation_of(daemon);
-    whole.if_none_match = NULL;
-    int route = posref_service_make(&daemon->service, &whole, &reply);
-    if (reply.stored && reply.status == 200)
-        posref_ready_add(daemon->ready, http, generation, &reply, route);
-    posref_reply_clear(&reply);
-}
-
-static enum MHD_Result send_made(struct posref_daemon *daemon, struct MHD_Connection *connection,
-                                 struct posref_incoming *in)
-{
-    struct posref_reply reply;
-    if (in->body_too_large && !in->refused) {
-        in->refusal.kind = POSREF_PROBLEM_TOO_LARGE;
-        snprintf(in->refusal.detail, sizeof in->refusal.detail, "a body may have %u bytes",
-                 POSREF_MAX_BODY_BYTES);
-        in->refused = true;
-    }
-    if (in->refused)
-        posref_service_refuse(&daemon->service, &in->refusal, &reply);
-    else
-        posref_service_answer(&daemon->service, &in->http, &reply);
-    unsigned status = reply.status;
-    size_t body_bytes = posref_reply_length(&reply);
-    bool stored = reply.stored;
-    if (reply.fd >= 0)
-        posref_connection_extend(connection_of(connection),
-                                 (int64_t)(body_bytes / LEAST_BYTES_A_MS));
-    enum MHD_Result result = posref_send(connection, &reply, atomic_load(&daemon->draining));
-    posref_reply_clear(&reply);
-    log_request(daemon, connection, in, status, body_bytes);
-    if (stored)
-        make_ready(daemon, &in->http);
-    return result;
-}
-
-static enum MHD_Result answer(struct posref_daemon *daemon, struct MHD_Connection *connection,
-                              struct posref_incoming *in)
-{
-    enum MHD_Result result;
-    in->http.body = in->body.data ? in->body.data : "";
-    in->http.body_length = in->body.length;
-    return send_ready(daemon, connection, in, &result) ? result
-                                                       : send_made(daemon, connection, in);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -195,23 +111,24 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct posref_incoming *in = *context;
     if (!in)
         return MHD_NO; /* there was no memory for it */
+    struct posref_connection *one = connection_of(connection);
     if (!in->judged) {
         if (posref_incoming_judge(in, connection, method, url, version))
             return MHD_YES;
-        posref_connection_linger(connection_of(connection));
-        return answer(daemon, connection, in);
+        posref_connection_linger(one);
+        return posref_answer(&daemon->answers, connection, one, in);
     }
     if (*size_bytes) {
         bool go_on = posref_incoming_body(in, data, *size_bytes, &daemon->kept);
         *size_bytes = 0;
         return go_on ? MHD_YES : MHD_NO;
     }
-    return answer(daemon, connection, in);
+    return posref_answer(&daemon->answers, connection, one, in);
 }
 
 static void clear(struct posref_daemon *daemon)
 {
-    posref_ready_free(daemon->ready);
+    posref_answers_clear(&daemon->answers);
     posref_connections_clear(&daemon->connections);
     free(daemon);
 }
@@ -223,14 +140,17 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
     struct posref_daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
-    daemon->service.store = store;
+    enum posref_status status = posref_answers_start(&daemon->answers, store, options->access_log,
+                                                     options->n_workers, err);
+    if (status != POSREF_OK) {
+        free(daemon);
+        return status;
+    }
     daemon->options = *options;
-    atomic_init(&daemon->draining, false);
     atomic_init(&daemon->kept, 0);
     posref_connections_init(&daemon->connections);
-    daemon->ready = posref_ready_new();
-    daemon->mhd = !daemon->ready ? NULL : MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, on_accept, daemon, on_request, daemon,
+    daemon->mhd = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, on_accept, daemon, on_request, daemon,
         MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
         MHD_OPTION_THREAD_POOL_SIZE, options->n_threads,
         MHD_OPTION_CONNECTION_LIMIT, options->max_connections,
@@ -242,6 +162,7 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
         MHD_OPTION_END);
     if (!daemon->mhd) {
+        posref_answers_stop(&daemon->answers);
         clear(daemon);
         return posref_fail(err, POSREF_IO, "", "the HTTP library did not start");
     }
@@ -256,13 +177,14 @@ void posref_daemon_tick(struct posref_daemon *daemon)
 
 void posref_daemon_stop(struct posref_daemon *daemon, unsigned grace_ms)
 {
-    atomic_store(&daemon->draining, true);
+    atomic_store(&daemon->answers.draining, true);
     MHD_socket listening = MHD_quiesce_daemon(daemon->mhd);
     if (listening != MHD_INVALID_SOCKET)
         close(listening);
     int64_t end = posref_now_ms() + grace_ms;
     while (posref_connections_drain(&daemon->connections) && posref_now_ms() < end)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    posref_answers_stop(&daemon->answers); /* no connection may be suspended now */
     MHD_stop_daemon(daemon->mhd);
     clear(daemon);
 }

@@ -11,6 +11,7 @@
 struct posref_daemon_options {
     int listen_fd;            /* bound and listening; the daemon closes it */
     unsigned n_threads;       /* each serves many connections by epoll; at least 1 */
+    unsigned n_workers;       /* for requests that take long; at least 1 */
     unsigned max_connections; /* in all */
     unsigned max_per_address; /* from one host that is neither loopback nor a proxy */
     struct posref_address proxies[POSREF_MAX_PROXIES];
@@ -32,7 +33,7 @@ POSREF_MUST_USE enum posref_status posref_daemon_start(struct posref_daemon **ou
 void posref_daemon_tick(struct posref_daemon *daemon);
 
 /* Takes no further connections, lets requests that have begun end within grace_ms, stops and
- * frees. */
+ * frees. A long evaluation that runs then is waited for, but not those in the queue. */
 void posref_daemon_stop(struct posref_daemon *daemon, unsigned grace_ms);
 
 #endif

@@ -69,6 +69,12 @@ bool posref_check_digest(const struct posref_call *call, struct posref_reply *re
     return false;
 }
 
+bool posref_put_off(const struct posref_call *call, struct posref_reply *reply, bool is_long)
+{
+    reply->put_off = is_long && call->http->brief;
+    return reply->put_off;
+}
+
 void posref_refuse_id(const struct posref_call *call, struct posref_reply *reply)
 {
     char successor[POSREF_MAX_ID + 1], address[POSREF_MAX_ID + 16];

@@ -18,6 +18,9 @@ bool posref_check_digest(const struct posref_call *call, struct posref_reply *re
  * reply made: no. */
 bool posref_check_size(const struct posref_request *request, struct posref_reply *reply);
 
+/* Puts the call off when it takes long and was to be brief: true, nothing is to be done. */
+bool posref_put_off(const struct posref_call *call, struct posref_reply *reply, bool is_long);
+
 /* "suites": [...]} and a newline: the end of an object. */
 void posref_add_suites(struct posref_buffer *out, const struct posref_suite_info *suite, size_t n);
 

@@ -7,6 +7,8 @@
 
 #define MAX_ELEMENTS 262144 /* of the largest tensor of one request */
 #define MAX_PRODUCTS 262144 /* of queries and keys: one to three microseconds each */
+#define BRIEF_ELEMENTS 1024 /* what is done in less than a millisecond */
+#define BRIEF_PRODUCTS 256
 #define PRODUCTS_OF_A_SCORE 16 /* at least: its exponential */
 #define MAX_ARENA_BYTES ((size_t)64 << 20)
 
@@ -97,6 +99,9 @@ static void answer(const struct posref_call *call, struct posref_reply *reply,
                           PRODUCTS_OF_A_SCORE, MAX_PRODUCTS);
         return;
     }
+    if (posref_put_off(call, reply, n_elements(request) > BRIEF_ELEMENTS ||
+                                        n_products(request) > BRIEF_PRODUCTS))
+        return;
     struct posref_error err = {{0}, {0}};
     enum posref_status status = posref_request_answer(&reply->body, request, arena, &err);
     if (status != POSREF_OK && !reply->body.failed)

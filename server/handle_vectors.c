@@ -7,6 +7,7 @@
 
 #define DEFAULT_LIMIT 100
 #define MAX_LIMIT 1000
+#define BRIEF_LIMIT 200 /* without conditions; these may have every vector looked at */
 #define USUAL_SUMMARY_BYTES 640
 
 struct page {
@@ -108,12 +109,18 @@ static void add_next(struct posref_buffer *out, const struct posref_uri *uri, co
     posref_buffer_clear(&url);
 }
 
+static bool has_conditions(const struct posref_uri *uri)
+{
+    bool any = false;
+    for (size_t i = 0; i < uri->n_params; i++)
+        any = any || !is_page_key(uri->param[i].key);
+    return any;
+}
+
 static enum posref_status fill(const struct posref_call *call, struct page *page,
                                struct posref_error *err)
 {
-    bool any = false;
-    for (size_t i = 0; i < call->uri->n_params; i++)
-        any = any || !is_page_key(call->uri->param[i].key);
+    bool any = has_conditions(call->uri);
     struct posref_filter *filter = any ? posref_filter_new() : NULL;
     if (any && !filter)
         return posref_fail(err, POSREF_NO_MEMORY, "", "out of memory");
@@ -129,7 +136,8 @@ static enum posref_status fill(const struct posref_call *call, struct page *page
 void posref_handle_vectors(const struct posref_call *call, struct posref_reply *reply)
 {
     struct page page = {.out = &reply->body};
-    if (!read_limit(call, reply, &page.limit) || !posref_check_digest(call, reply))
+    if (!read_limit(call, reply, &page.limit) || !posref_check_digest(call, reply) ||
+        posref_put_off(call, reply, page.limit > BRIEF_LIMIT || has_conditions(call->uri)))
         return;
     posref_buffer_reserve(&reply->body, (size_t)page.limit * USUAL_SUMMARY_BYTES);
     posref_buffer_text(&reply->body, "{\"vectors\": [");

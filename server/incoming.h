@@ -30,6 +30,7 @@ struct posref_incoming {
     struct posref_http_request http;
     struct posref_problem refusal; /* what is wrong, when `refused` */
     bool refused;
+    struct posref_later *later; /* its answer, where it is put off; the daemon's */
     size_t n_headers, n_header_bytes, n_host, n_length, n_encoding, n_accept;
     const char *length, *transfer_encoding;
 };

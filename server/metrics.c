@@ -116,6 +116,8 @@ void posref_metrics_text(struct posref_buffer *out, struct posref_metrics *metri
               "Bytes of answers; HEAD counts as GET.", atomic_load(&metrics->body_bytes));
     add_value(out, "posref_evaluations_total", "counter", "Evaluations answered.",
               atomic_load(&metrics->evaluations));
+    add_value(out, "posref_turned_away_total", "counter",
+              "Long requests refused because too many waited.", atomic_load(&metrics->turned_away));
     add_value(out, "posref_connections_opened_total", "counter", "Connections ever opened.",
               atomic_load(&metrics->connections_opened));
     add_value(out, "posref_connections", "gauge", "Connections open now.",

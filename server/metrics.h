@@ -16,7 +16,7 @@ struct posref_metrics {
     /* Time from the complete request to its answer: not cumulative; the last has no bound. */
     atomic_uint_least64_t bucket[POSREF_METRICS_ROUTES][POSREF_METRICS_BUCKETS];
     atomic_uint_least64_t nanoseconds[POSREF_METRICS_ROUTES];
-    atomic_uint_least64_t body_bytes, evaluations, connections_opened;
+    atomic_uint_least64_t body_bytes, evaluations, connections_opened, turned_away;
     atomic_int_least64_t connections;
 };
 

@@ -22,6 +22,7 @@ struct posref_reply {
     const char *encoding; /* NULL, or "gzip": the entity tag then ends in -gzip, in a 304 too */
     enum posref_caching caching;
     bool stored;    /* depends on nothing but target, Accept, Accept-Encoding and the database */
+    bool put_off;   /* nothing has been made: it takes long, and the request was to be brief */
     bool page;      /* for a browser to show: scripts and styles from here only */
     char allow[32]; /* value of Allow, or "" */
     /* A part of a file instead of the body, and of how long a file. fd < 0: none. The reply owns

@@ -32,6 +32,7 @@ struct posref_http_request {
         *range, *if_range;
     const char *body;
     size_t body_length;
+    bool brief; /* what takes long is not to be done now, but to be put off: see the reply */
 };
 
 struct posref_call {
@@ -57,6 +58,7 @@ struct posref_route {
     const char *const *produces; /* media types, NULL-terminated; the first is the usual one */
     const char *const *consumes; /* those of a POST's body; the first where none is named */
     bool uses_db;
+    bool slow;   /* takes longer than a millisecond, or may */
     bool stored; /* GET: bytes that lie ready; true where nothing is computed from the request */
     posref_handler *handle;
 };

@@ -80,6 +80,8 @@ static void add_headers(struct MHD_Response *response, const struct posref_reply
         MHD_add_response_header(response, "Access-Control-Allow-Headers",
                                 "Content-Type, If-None-Match");
     }
+    if (reply->status == 503)
+        MHD_add_response_header(response, "Retry-After", "1");
     if (close)
         MHD_add_response_header(response, "Connection", "close");
 }

@@ -7,6 +7,9 @@
 #include <strings.h>
 #include <time.h>
 
+#define BRIEF_BODY_BYTES 4096    /* a longer body takes a while to read */
+#define BRIEF_PACKED_BYTES 65536 /* a longer answer takes a while to compress */
+
 /* The enum's value, or 0. HEAD is GET here. */
 static unsigned parse_method(const char *method)
 {
@@ -164,8 +167,15 @@ static const struct posref_route *answer(struct posref_service *service,
         refuse_body(reply, call.route, http, &call.body_form) ||
         refuse_params(reply, call.route, &uri))
         return call.route;
-    handle(service, call, reply);
     bool gzip = posref_accepts_gzip(http->accept_encoding);
+    reply->put_off = http->brief &&
+                     (call.route->slow || http->body_length > BRIEF_BODY_BYTES);
+    if (!reply->put_off)
+        handle(service, call, reply);
+    if (http->brief && gzip && reply->body.length > BRIEF_PACKED_BYTES)
+        reply->put_off = true;
+    if (reply->put_off)
+        return call.route;
     if (call.route->method == POSREF_METHOD_GET)
         posref_reply_validate(reply, http->if_none_match, gzip);
     bool get = strcmp(http->method, "GET") == 0;
@@ -192,13 +202,19 @@ int posref_service_make(struct posref_service *service, const struct posref_http
     return route ? (int)(route - posref_routes) : -1;
 }
 
+void posref_service_count(struct posref_service *service, int route,
+                          const struct posref_reply *reply, uint64_t begun_ns)
+{
+    posref_metrics_count(&service->metrics, route, reply->status, posref_reply_length(reply),
+                         posref_now_ns() - begun_ns);
+}
+
 void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
                            struct posref_reply *reply)
 {
-    uint64_t begun = posref_now_ns();
+    uint64_t begun_ns = posref_now_ns();
     int route = posref_service_make(service, http, reply);
-    posref_metrics_count(&service->metrics, route, reply->status, posref_reply_length(reply),
-                         posref_now_ns() - begun);
+    posref_service_count(service, route, reply, begun_ns);
 }
 
 void posref_service_refuse(struct posref_service *service, const struct posref_problem *problem,

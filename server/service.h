@@ -17,9 +17,14 @@ struct posref_service {
 void posref_service_answer(struct posref_service *service, const struct posref_http_request *http,
                            struct posref_reply *reply);
 
-/* The same without counting it. Returns the row of the route, or -1: none. */
+/* The same without counting it. Returns the row of the route, or -1: none. A brief request may be
+ * put off, see the reply: then it is to be made again, not as a brief one. */
 int posref_service_make(struct posref_service *service, const struct posref_http_request *http,
                         struct posref_reply *reply);
+
+/* Counts an answer that was made; begun_ns: when the request was complete. */
+void posref_service_count(struct posref_service *service, int route,
+                          const struct posref_reply *reply, uint64_t begun_ns);
 
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t posref_now_ns(void);

@@ -102,6 +102,9 @@ def round_of(n):
     print("open:", metric("posref_connections") - 1, n)
     answers = [ask("/v1/eval?dim=8&positions=1") for _ in range(10)]
     print("served beside them:", sum(" 200 OK" in a for a, _ in answers), 10)
+    # A worker answers this while the connection rests, and every thread scans its own.
+    answers = [ask("/v1/diff?a=dim%3D64&b=dim%3D64%20base%3D10001") for _ in range(10)]
+    print("served beside them, by workers:", sum(" 200 OK" in a for a, _ in answers), 10)
     print("the rest of it:", send_all(clients, REST), n)
     print("slow senders answered:", hear(clients, 1), n)
     send_all(clients, WHOLE + WHOLE)

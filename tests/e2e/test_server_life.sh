@@ -98,7 +98,8 @@ many_connections() {
 
 # ---- life --------------------------------------------------------------------------------------
 
-# Clients that ask all the time notice nothing of ten exchanges of the database.
+# Clients that ask all the time, also for what workers do, notice nothing of ten exchanges of the
+# database.
 reload_under_load() {
     local id clients=() i n
     id=$(head -n 1 "$dir/all")
@@ -106,7 +107,7 @@ reload_under_load() {
         (
             for ((n = 0; n < 40; n++)); do
                 curl -s --max-time 30 -o /dev/null -w '%{http_code}\n' "$url/v1/vectors/$id" \
-                    "$url/v1/vectors?limit=20" -o /dev/null
+                    "$url/v1/vectors?limit=20" -o /dev/null "$url/v1/vectors?op=table" -o /dev/null
             done >"$dir/client$i"
         ) &
         clients+=($!)
@@ -120,7 +121,7 @@ reload_under_load() {
     done
     wait "${clients[@]}"
     check 'answers while the database is exchanged' \
-        "$(cat "$dir"/client? | sort | uniq -c | xargs)" '240 200'
+        "$(cat "$dir"/client? | sort | uniq -c | xargs)" '360 200'
 }
 
 # reopened N: waits until the log says N times that a database was opened anew; prints how often.
@@ -187,9 +188,15 @@ reload() {
     check 'the old database stays' "$status" 200
 }
 
-# A request that is half sent when SIGTERM comes is answered; the program then exits 0.
+# A request that is half sent when SIGTERM comes is answered, and so are long ones that wait for a
+# worker; the program then exits 0.
 drain() {
-    local fd idle out
+    local fd idle out long=() n
+    for n in 1 2 3 4 5 6; do
+        curl -s --max-time 30 -o /dev/null -w '%{http_code}\n' \
+            "$url/v1/diff?a=dim%3D1024&b=dim%3D1024%20base%3D1000$n" >"$dir/long$n" &
+        long+=($!)
+    done
     exec {idle}<>"/dev/tcp/127.0.0.1/$port"
     exec {fd}<>"/dev/tcp/127.0.0.1/$port"
     printf 'POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Length: 17\r\n\r\n{"spec": {"dim"' >&"$fd"
@@ -205,6 +212,8 @@ drain() {
     wait "$pid"
     check 'exit status' "$?" 0
     pid=''
+    wait "${long[@]}"
+    check 'long requests that were waiting' "$(cat "$dir"/long? | xargs)" '200 200 200 200 200 200'
     if curl -s "$url/" >/dev/null; then bad 'still listens'; else ok; fi
 }
 

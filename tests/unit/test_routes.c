@@ -113,8 +113,8 @@ START_TEST(every_route_is_documented)
                           "%s: body %s is not documented", route->path, route->consumes[n_forms]);
         ck_assert_uint_eq(json_object_size(body), n_forms);
         ck_assert_int_eq(route->method == POSREF_METHOD_POST, n_forms > 0);
-        ck_assert_int_eq(route->uses_db,
-                         json_object_get(json_object_get(operation, "responses"), "503") != NULL);
+        /* Anything may be put off, and then be too much. */
+        ck_assert_ptr_nonnull(json_object_get(json_object_get(operation, "responses"), "503"));
     }
 }
 END_TEST
