@@ -150,7 +150,8 @@ enum posref_status posref_daemon_start(struct posref_daemon **out,
     atomic_init(&daemon->kept, 0);
     posref_connections_init(&daemon->connections);
     daemon->mhd = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, on_accept, daemon, on_request, daemon,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+        on_accept, daemon, on_request, daemon,
         MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
         MHD_OPTION_THREAD_POOL_SIZE, options->n_threads,
         MHD_OPTION_CONNECTION_LIMIT, options->max_connections,

@@ -56,8 +56,8 @@ static const struct posref_problem_info kinds[POSREF_N_PROBLEMS] = {
          "This is a fault of posref, not of the request."},
     [POSREF_PROBLEM_UNAVAILABLE] =
         {"unavailable", 503, "Not available now",
-         "The database does not answer, or too many large or long requests came at once. Try again\n"
-         "later: Retry-After says in how many seconds."},
+         "The database does not answer, or too many large or long requests came at once. Try\n"
+         "again later: Retry-After says in how many seconds."},
 };
 
 const struct posref_problem_info *posref_problem_info(enum posref_problem_kind kind)

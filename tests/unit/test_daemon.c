@@ -2,24 +2,16 @@
 /* Connections: counting by address, our clock, lingering, draining; and the daemon with short
  * limits against slow clients. No database is needed for what is asked here. */
 #include "server/connections.h"
-#include "server/daemon.h"
-#include "server/listen.h"
+#include "tests/unit/client.h"
 #include "tests/unit/suite.h"
 
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
-
-static void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
 
 static struct posref_address address(const char *text)
 {
@@ -118,14 +110,14 @@ START_TEST(expires_and_lingers)
     struct posref_address a = address("10.0.0.1");
     struct posref_connection *first = posref_connections_add(&all, old[0], &a);
     posref_connection_begin(first);
-    wait_ms(60);
+    client_wait_ms(60);
     struct posref_connection *second =
         posref_connections_add(&all, fresh[0], &a);
     posref_connections_expire(&all, 50);
     ck_assert_int_eq(peek(old[1]), 0);
     ck_assert_int_eq(peek(fresh[1]), -1);
     /* An answered request starts the clock again. */
-    wait_ms(60);
+    client_wait_ms(60);
     posref_connection_end(second);
     posref_connections_expire(&all, 50);
     ck_assert_int_eq(peek(fresh[1]), -1);
@@ -190,7 +182,7 @@ START_TEST(left_by_the_client)
     ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 100), 3);
     posref_connections_expire(&all, 60000);
     ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 0), 0);
-    wait_ms(1100);
+    client_wait_ms(1100);
     posref_connections_expire(&all, 60000);
     ck_assert_int_eq(epoll_wait(poll_fd, got, 8, 100), 1);
     ck_assert_int_eq(got[0].data.fd, 0);
@@ -205,101 +197,51 @@ END_TEST
 
 /* ---- the daemon ---- */
 
-static struct posref_daemon *daemon_;
-static int port;
-
-static void start_logged(unsigned idle_s, unsigned request_s, unsigned max_connections, FILE *log)
-{
-    struct posref_error err;
-    char name[POSREF_LISTEN_NAME];
-    struct posref_daemon_options options = {.n_threads = 1, .n_workers = 1,
-                                            .max_connections = max_connections,
-                                            .max_per_address = 1, .idle_s = idle_s,
-                                            .request_s = request_s, .access_log = log};
-    ck_assert_int_eq(posref_listen(&options.listen_fd, name, "127.0.0.1:0", &err), POSREF_OK);
-    port = (int)strtol(strrchr(name, ':') + 1, NULL, 10);
-    ck_assert_int_eq(posref_daemon_start(&daemon_, &options, NULL, &err), POSREF_OK);
-}
-
-static void start(unsigned idle_s, unsigned request_s, unsigned max_connections)
-{
-    start_logged(idle_s, request_s, max_connections, NULL);
-}
-
-static int dial(void)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
-    return fd;
-}
-
-static void say(int fd, const char *text)
-{
-    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
-}
-
-/* What arrives until the other side closes or nothing comes for wait_for ms; its length. */
-static size_t hear(int fd, char *out, size_t size, int wait_for)
-{
-    size_t n = 0;
-    struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    while (n < size - 1 && poll(&waiting, 1, wait_for) > 0) {
-        ssize_t got = recv(fd, out + n, size - 1 - n, 0);
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    out[n] = '\0';
-    return n;
-}
-
 START_TEST(a_trickling_client_is_ended)
 {
-    start(30, 1, 100);
-    int fd = dial();
+    struct posref_daemon *daemon = client_start(30, 1, 100, NULL);
+    int fd = client_dial();
     int64_t begun = posref_now_ms();
-    say(fd, "GET / HTTP/1.1\r\nX: ");
+    client_say(fd, "GET / HTTP/1.1\r\nX: ");
     ssize_t sent = 1;
     while (sent == 1 && peek(fd) != 0 && posref_now_ms() - begun < 10000) {
-        wait_ms(50);
-        posref_daemon_tick(daemon_);
+        client_wait_ms(50);
+        posref_daemon_tick(daemon);
         sent = send(fd, "x", 1, MSG_NOSIGNAL);
     }
     int64_t lasted = posref_now_ms() - begun;
     ck_assert_msg(lasted >= 900 && lasted < 9000, "ended after %lld ms", (long long)lasted);
     close(fd);
-    posref_daemon_stop(daemon_, 1000);
+    posref_daemon_stop(daemon, 1000);
 }
 END_TEST
 
 START_TEST(answers_and_keeps_alive)
 {
-    start(30, 30, 100);
+    struct posref_daemon *daemon = client_start(30, 30, 100, NULL);
     char text[4096];
-    int fd = dial();
+    int fd = client_dial();
     for (int i = 0; i < 3; i++) {
-        say(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        ck_assert_uint_gt(hear(fd, text, sizeof text, 300), 0);
+        client_say(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        ck_assert_uint_gt(client_hear(fd, text, sizeof text, 300), 0);
         ck_assert_int_eq(strncmp(text, "HTTP/1.1 200 OK\r\n", 17), 0);
     }
     int64_t begun = posref_now_ms();
-    posref_daemon_stop(daemon_, 10000);
+    posref_daemon_stop(daemon, 10000);
     ck_assert_int_lt(posref_now_ms() - begun, 5000); /* an idle connection does not hold it up */
-    ck_assert_uint_eq(hear(fd, text, sizeof text, 100), 0);
+    ck_assert_uint_eq(client_hear(fd, text, sizeof text, 100), 0);
     close(fd);
 }
 END_TEST
 
 START_TEST(a_running_request_is_waited_for_but_not_for_ever)
 {
-    start(30, 30, 100);
-    int fd = dial();
-    say(fd, "POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
-    wait_ms(100);
+    struct posref_daemon *daemon = client_start(30, 30, 100, NULL);
+    int fd = client_dial();
+    client_say(fd, "POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+    client_wait_ms(100);
     int64_t begun = posref_now_ms();
-    posref_daemon_stop(daemon_, 300);
+    posref_daemon_stop(daemon, 300);
     int64_t lasted = posref_now_ms() - begun;
     ck_assert_msg(lasted >= 300 && lasted < 5000, "stopped after %lld ms", (long long)lasted);
     close(fd);
@@ -308,181 +250,20 @@ END_TEST
 
 START_TEST(no_more_connections_than_allowed)
 {
-    start(30, 30, 4);
+    struct posref_daemon *daemon = client_start(30, 30, 4, NULL);
     int fd[8];
     char text[4096];
     for (int i = 0; i < 8; i++)
-        fd[i] = dial();
+        fd[i] = client_dial();
     int answered = 0;
     for (int i = 0; i < 8; i++)
         if (send(fd[i], "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 27, MSG_NOSIGNAL) == 27)
-            answered += hear(fd[i], text, sizeof text, 200) > 0;
+            answered += client_hear(fd[i], text, sizeof text, 200) > 0;
     ck_assert_int_ge(answered, 2); /* loopback is not limited by address */
     ck_assert_int_le(answered, 4);
     for (int i = 0; i < 8; i++)
         close(fd[i]);
-    posref_daemon_stop(daemon_, 1000);
-}
-END_TEST
-
-/* ---- what workers do ---- */
-
-#define SHORT "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-/* A tenth of a second, or some. */
-#define LONG                                                                                       \
-    "GET /v1/diff?a=dim%3D1024&b=dim%3D1024%20base%3D10001 HTTP/1.1\r\nHost: a\r\n\r\n"
-
-static bool is_waiting(int fd)
-{
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-    return poll(&one, 1, 0) == 0;
-}
-
-/* Reads one answer, all of it and nothing behind it; its status, or 0: none came. */
-static int hear_answer(int fd, char *out, size_t size)
-{
-    size_t n = 0, want = 0;
-    struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    out[0] = '\0';
-    while (n < size - 1 && (!want || n < want) && poll(&waiting, 1, 20000) > 0 &&
-           recv(fd, out + n, 1, 0) == 1) {
-        out[++n] = '\0';
-        const char *length = strstr(out, "\r\nContent-Length: ");
-        if (!want && length && n > 4 && strcmp(out + n - 4, "\r\n\r\n") == 0)
-            want = n + strtoul(length + 18, NULL, 10);
-    }
-    return want && n == want ? (int)strtol(out + 9, NULL, 10) : 0;
-}
-
-static int status_of(int fd)
-{
-    char text[8192];
-    return hear_answer(fd, text, sizeof text);
-}
-
-/* One thread and one worker. Of the long ones the last has ended its sending half. */
-START_TEST(nobody_waits_for_anothers_long_request)
-{
-    start(30, 30, 100);
-    int fd[3], other = dial();
-    char text[8192];
-    for (int i = 0; i < 3; i++) {
-        fd[i] = dial();
-        say(fd[i], LONG);
-    }
-    shutdown(fd[2], SHUT_WR);
-    wait_ms(20);
-    for (int i = 0; i < 5; i++) {
-        say(other, SHORT);
-        ck_assert_int_eq(status_of(other), 200);
-        ck_assert_msg(is_waiting(fd[2]), "short ones are answered before long ones");
-    }
-    for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(status_of(fd[i]), 200);
-    say(fd[0], SHORT LONG "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"); /* in order, on one that has rested */
-    ck_assert_int_eq(status_of(fd[0]), 200);
-    ck_assert_int_eq(hear_answer(fd[0], text, sizeof text), 200);
-    ck_assert_ptr_nonnull(strstr(text, "differing"));
-    ck_assert_int_eq(status_of(fd[0]), 404);
-    posref_daemon_stop(daemon_, 10000);
-    for (int i = 0; i < 3; i++)
-        close(fd[i]);
-    close(other);
-}
-END_TEST
-
-/* A drain answers what waits, and asks the clients to go. */
-START_TEST(a_queue_is_drained)
-{
-    start(30, 30, 100);
-    int fd[3];
-    char text[4096];
-    for (int i = 0; i < 3; i++) {
-        fd[i] = dial();
-        say(fd[i], LONG);
-    }
-    wait_ms(50);
-    posref_daemon_stop(daemon_, 20000);
-    for (int i = 0; i < 3; i++) {
-        ck_assert_uint_gt(hear(fd[i], text, sizeof text, 100), 0);
-        ck_assert_int_eq(strncmp(text, "HTTP/1.1 200 OK\r\n", 17), 0);
-        ck_assert_ptr_nonnull(strstr(text, "\r\nConnection: close\r\n"));
-        close(fd[i]);
-    }
-}
-END_TEST
-
-/* The queue has a bound, and the end does not wait for it. */
-START_TEST(a_full_queue_turns_away)
-{
-    enum { N = 80, ROOM = 64 };
-    start(30, 30, 100);
-    int fd[N], busy = 0;
-    for (int i = 0; i < N; i++) {
-        fd[i] = dial();
-        say(fd[i], LONG);
-    }
-    int64_t begun = posref_now_ms();
-    for (int i = N - 1; i > ROOM + 1; i--) {
-        char text[4096];
-        if (hear(fd[i], text, sizeof text, 20) == 0)
-            continue;
-        busy++;
-        ck_assert_int_eq(strncmp(text, "HTTP/1.1 503 ", 13), 0);
-        ck_assert_ptr_nonnull(strstr(text, "\r\nRetry-After: 1\r\n"));
-        ck_assert_ptr_nonnull(strstr(text, "too many long requests"));
-    }
-    /* One runs, 64 wait; time passes while these are dialled. */
-    ck_assert_int_ge(busy, 5);
-    posref_daemon_stop(daemon_, 100);
-    ck_assert_int_lt(posref_now_ms() - begun, 12000);
-    for (int i = 0; i < N; i++)
-        close(fd[i]);
-}
-END_TEST
-
-/* How many lines of the log are about long requests. */
-static int count_long(FILE *log)
-{
-    char line[4096];
-    int n = 0;
-    rewind(log);
-    while (fgets(line, sizeof line, log))
-        n += strstr(line, "/v1/diff") != NULL;
-    return n;
-}
-
-/* Nothing is made for those who have left the queue, be it that their time was up. */
-START_TEST(who_has_left_the_queue_costs_nothing)
-{
-    FILE *log = tmpfile();
-    start_logged(30, 30, 100, log);
-    int fd[3];
-    for (int i = 0; i < 3; i++) {
-        fd[i] = dial();
-        say(fd[i], LONG);
-        wait_ms(20);
-    }
-    struct linger reset = {.l_onoff = 1};
-    setsockopt(fd[1], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-    close(fd[1]);
-    ck_assert(status_of(fd[2]) == 200);
-    ck_assert(status_of(fd[0]) == 200);
-    ck_assert_int_eq(count_long(log), 2);
-    posref_daemon_stop(daemon_, 10000);
-    start_logged(30, 0, 100, log);
-    int second = dial(), third = dial();
-    say(second, LONG);
-    wait_ms(20);
-    say(third, LONG);
-    wait_ms(20);
-    posref_daemon_tick(daemon_);
-    ck_assert(status_of(third) == 0);
-    ck_assert(status_of(second) == 0);
-    posref_daemon_stop(daemon_, 10000);
-    ck_assert_int_le(count_long(log), 3); /* the second was being made */
-    fclose(log);
-    close(fd[0]), close(fd[2]), close(second), close(third);
+    posref_daemon_stop(daemon, 1000);
 }
 END_TEST
 
@@ -501,10 +282,6 @@ int main(void)
     tcase_add_test(tests, answers_and_keeps_alive);
     tcase_add_test(tests, a_running_request_is_waited_for_but_not_for_ever);
     tcase_add_test(tests, no_more_connections_than_allowed);
-    tcase_add_test(tests, nobody_waits_for_anothers_long_request);
-    tcase_add_test(tests, a_queue_is_drained);
-    tcase_add_test(tests, a_full_queue_turns_away);
-    tcase_add_test(tests, who_has_left_the_queue_costs_nothing);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
