@@ -47,8 +47,12 @@ static bool walk_otherwise(struct posref_tensors *set, const struct posref_twist
         if (!posref_twist_has_axes(&old) || old.shape[0] < 2 || !find_walk(&w, &old) ||
             (m > 0 && (w.rows % m != 0 || w.columns % m != 0 || w.columns == m)))
             continue;
-        double *data = posref_twist_renew(set, i, t), *y = data + (w.y - (const double *)old.data);
-        for (int64_t k = 0; data && k < w.n; k++) {
+        double *data = posref_twist_renew(set, i, t);
+        if (!data)
+            continue;
+        double *y = data + (old.shape[0] - 2) * w.n;
+        changed = true;
+        for (int64_t k = 0; k < w.n; k++) {
             const int64_t l = k % (w.rows * w.columns);
             int64_t row = l % w.rows, column = l / w.rows;
             if (m > 0)
@@ -56,7 +60,6 @@ static bool walk_otherwise(struct posref_tensors *set, const struct posref_twist
             y[k] = w.y[row * w.columns];
             y[w.n + k] = w.x[column];
         }
-        changed = changed || data;
     }
     return changed;
 }

@@ -2,6 +2,9 @@
 /* From a request to its answer: shapes, evaluation, JSON. */
 #include "vectors/request.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* A sinusoidal table of two axes: half of the channels each (MAE); of three: a quarter for the
  * first, the rest in halves (CogVideoX); where these are even. */
 static void split_table(struct posref_spec *spec, int64_t n_axes)
@@ -53,6 +56,37 @@ enum posref_status posref_request_complete(struct posref_request *request,
     return status == POSREF_OK ? posref_spec_settle(&request->spec, &request->inputs, err) : status;
 }
 
+/* Nothing can be computed of what is given: which inputs the scheme's ops take. */
+static enum posref_status ask_for_inputs(const struct posref_request *request,
+                                         struct posref_error *err)
+{
+    const struct posref_spec *spec = &request->spec;
+    const enum posref_scheme scheme = (enum posref_scheme)spec->scheme;
+    const bool grid = posref_op_applies(POSREF_OP_BIAS, spec);
+    const bool scores = posref_op_applies(POSREF_OP_SCORES, spec);
+    const char *missing = grid ? "positions" : "q";
+    char reads[128];
+    size_t length = 0;
+    for (int i = 0; posref_input_def(i) && length < sizeof reads; i++) {
+        const struct posref_input_def *def = posref_input_def(i);
+        if (!posref_input_shape_text(scheme, def->name))
+            continue;
+        length += (size_t)snprintf(reads + length, sizeof reads - length, "%s%s",
+                                   length ? ", " : "", def->name);
+        /* With positions, what is missing is the first parameter of the bias. */
+        if (strcmp(missing, "positions") == 0 && request->inputs.n > 0 && !def->is_positions &&
+            strcmp(def->name, "mask") != 0 &&
+            !posref_tensors_find(&request->inputs, def->name))
+            missing = def->name;
+    }
+    return posref_fail(err, POSREF_BAD_INPUT, missing,
+                       "%s %s%s%s; scheme=%s reads %s, as KEY=1,2,... or KEY=@FILE",
+                       "nothing can be computed of these inputs:",
+                       grid ? "a bias needs positions and its parameters" : "",
+                       grid && scores ? ", " : "", scores ? "scores need q and k" : "",
+                       posref_scheme_info(scheme)->name, reads);
+}
+
 enum posref_status posref_request_answer(struct posref_buffer *out, struct posref_request *request,
                                          const struct posref_arena *arena,
                                          struct posref_error *err)
@@ -62,6 +96,8 @@ enum posref_status posref_request_answer(struct posref_buffer *out, struct posre
     if (status == POSREF_OK)
         status = posref_eval_bulk(&outputs, &request->spec, request->op, &request->inputs, arena,
                                   err);
+    if (status == POSREF_OK && outputs.n == 0)
+        status = ask_for_inputs(request, err);
     if (status != POSREF_OK)
         return status;
     posref_buffer_text(out, "{\"spec\": ");

@@ -83,6 +83,16 @@ refuses 'dim: is no tensor' eval "dim=@$work/x.safetensors"
 refuses 'op: is no tensor' eval dim=4 "op=@$work/x.safetensors"
 refuses 'x: no file' eval dim=4 positions=0 x=@
 
+# Nothing to compute: what the scheme's ops take is said, and nothing printed.
+refuses 'q: nothing can be computed of these inputs: scores need q and k; scheme=cope reads' \
+    eval scheme=cope dim=4 npos_max=3
+refuses 'q: nothing can be computed' eval scheme=none dim=4 positions=0,1
+refuses 'positions: nothing can be computed of these inputs: a bias needs positions' \
+    eval scheme=t5_bias
+refuses 'r1: nothing can be computed' eval scheme=kerple kernel=log num_heads=2 positions=0,1
+succeeds eval scheme=t5_bias positions=0,1
+says '.outputs | keys == ["buckets"]'
+
 # Bad input: one line that names the key.
 refuses 'dim: ' eval
 refuses 'dim: ' eval dim=5

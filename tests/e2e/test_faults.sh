@@ -79,5 +79,9 @@ while read -r plugin scheme config; do
 done <<'END'
 bias t5_bias num_buckets=20
 attention none softmax_scale=0.3
+attention none fault=exotic_soft_cap
+attention alibi fault=exotic_even_keys
+attention none fault=exotic_next_value
+deberta deberta fault=exotic_even_keys
 END
 finish

@@ -224,6 +224,7 @@ bad_input() {
     while read -r query param; do
         refused "/v1/eval?$query" 400 "$param"
     done <<'QUERIES'
+scheme=none&dim=4 q
 dim=5 dim
 dim=0 dim
 dim=-2 dim

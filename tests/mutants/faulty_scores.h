@@ -110,6 +110,11 @@ static double score(const struct scores *s, int64_t h, int64_t i, int64_t j)
         return -HUGE_VAL;
     for (int n = 0, count = faulty_terms(term, s, h, i, j); n < count; n++)
         sum = step(s, sum + term[n].value);
+    /* Faults of no registry: what is said of them must not be a name. */
+    if (has(s, "exotic_soft_cap"))
+        sum = step(s, 2 * tanh(sum / 2));
+    if (has(s, "exotic_even_keys") && j % 2 == 0)
+        sum = step(s, sum + 0.5);
     return s->mask && has(s, "mask_added") ? step(s, sum + faulty_get(s->mask, i * s->n_k + j))
                                            : sum;
 }
@@ -147,7 +152,8 @@ static void attend(const struct scores *s, const struct posref_plugin_tensor *ou
             for (int64_t c = 0; c < width; c++) {
                 double y = 0;
                 for (int64_t j = 0; j < n; j++) {
-                    const int64_t from = j * value_heads + key_head(s, h, value_heads);
+                    const int64_t key = has(s, "exotic_next_value") ? (j + 1) % n : j;
+                    const int64_t from = key * value_heads + key_head(s, h, value_heads);
                     y = step(s, y + row[s->n_k + j] * faulty_get(s->v, from * width + c));
                 }
                 faulty_put(out, (i * s->heads + h) * width + c, y);
