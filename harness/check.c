@@ -80,6 +80,20 @@ static enum posref_status take_outputs(struct posref_tensors *out, bool *nan,
     return status;
 }
 
+/* Those of the vector's outputs, and of what came back, that were saved. */
+static void keep_saved(struct posref_vector *vector, struct posref_tensors *actual,
+                       const struct posref_tensors *saved)
+{
+    int n = 0;
+    for (int i = 0; i < vector->outputs.n; i++) {
+        if (!posref_tensors_find(saved, vector->outputs.item[i].name))
+            continue;
+        vector->outputs.item[n] = vector->outputs.item[i];
+        actual->item[n++] = actual->item[i];
+    }
+    vector->outputs.n = actual->n = n;
+}
+
 static enum posref_status explain(struct posref_buffer *out, size_t *n_unexplained,
                                   const struct posref_vector *vector,
                                   const struct posref_tensors *actual, enum posref_dtype dtype,
@@ -119,6 +133,7 @@ static void add_nan(struct posref_buffer *out, const struct posref_tensors *actu
 enum posref_status posref_check_outputs(struct posref_buffer *out,
                                         const struct posref_vector *vector,
                                         const struct posref_tensors *outputs,
+                                        const struct posref_tensors *saved,
                                         enum posref_dtype dtype, enum posref_grade gate,
                                         const struct posref_arena *arena, struct posref_error *err)
 {
@@ -141,9 +156,15 @@ enum posref_status posref_check_outputs(struct posref_buffer *out,
     if (nan)
         add_nan(out, &actual);
     size_t n_unexplained = 0;
-    if (verdict == POSREF_VERDICT_FAIL && judgement.grade == POSREF_GRADE_FAIL)
-        status = explain(out, &n_unexplained, vector, &actual, dtype, err);
-    else
+    if (verdict != POSREF_VERDICT_FAIL || judgement.grade != POSREF_GRADE_FAIL) {
         posref_buffer_text(out, ", \"explanations\": [], \"description\": null");
-    return status;
+        return POSREF_OK;
+    }
+    struct posref_vector *seen = arena->alloc(arena->ctx, sizeof *seen);
+    if (!seen)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    *seen = *vector;
+    if (saved)
+        keep_saved(seen, &actual, saved);
+    return explain(out, &n_unexplained, seen, &actual, dtype, err);
 }

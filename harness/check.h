@@ -12,13 +12,15 @@
  * "nan": [{"tensor", "element"}, ...] (the first 20, where there is any),
  * "explanations": [...], "description": {...} or null
  * Float tensors are rounded to the dtype first, which changes nothing where they hold such values.
+ * `saved` has those that came from the kernel where the others are right ones that were put in for
+ * it: only they are explained. NULL: all came.
  * Verdicts: pass, fail, nan. POSREF_BAD_INPUT names a tensor that is missing, unknown or has
  * another shape than the golden one (a flat tensor of the right count is fine). */
 POSREF_MUST_USE enum posref_status
 posref_check_outputs(struct posref_buffer *out, const struct posref_vector *vector,
-                     const struct posref_tensors *outputs, enum posref_dtype dtype,
-                     enum posref_grade gate, const struct posref_arena *arena,
-                     struct posref_error *err);
+                     const struct posref_tensors *outputs, const struct posref_tensors *saved,
+                     enum posref_dtype dtype, enum posref_grade gate,
+                     const struct posref_arena *arena, struct posref_error *err);
 
 /* The vector that a request and saved outputs make: its golden outputs are evaluated, of the op
  * that is given, else of the one that has outputs of these names. The spec is completed. BAD_INPUT

@@ -196,7 +196,7 @@ static enum posref_status answer(struct posref_buffer *out, struct arguments *a,
     if (status == POSREF_OK)
         status = settle_gate(&gate, &dtype, a, err);
     if (status == POSREF_OK)
-        status = posref_check_outputs(out, vector, &outputs, dtype, gate, arena, err);
+        status = posref_check_outputs(out, vector, &outputs, &got, dtype, gate, arena, err);
     posref_buffer_text(out, "}\n");
     return status;
 }

@@ -17,6 +17,31 @@ struct distance {
     int64_t n, n_told, n_missed;
 };
 
+/* Of a set (and what goes with each tensor) those that came back, in their order: a program may have
+ * saved some outputs alone. False: one of them is not there. */
+static bool keep_named(struct posref_tensors *set, double **limit, double **scale,
+                       const struct posref_tensors *actual)
+{
+    const struct posref_tensors all = *set;
+    double *limits[POSREF_MAX_TENSORS] = {NULL}, *scales[POSREF_MAX_TENSORS] = {NULL};
+    for (int i = 0; i < all.n && limit; i++) {
+        limits[i] = limit[i];
+        scales[i] = scale[i];
+    }
+    set->n = actual->n;
+    for (int i = 0; i < actual->n; i++) {
+        const struct posref_tensor *found = posref_tensors_find(&all, actual->item[i].name);
+        if (!found)
+            return false;
+        set->item[i] = *found;
+        if (limit) {
+            limit[i] = limits[found - all.item];
+            scale[i] = scales[found - all.item];
+        }
+    }
+    return true;
+}
+
 /* Infinity, where the value is beyond the dtype's largest. */
 static bool overflows(double want, double got, enum posref_dtype dtype)
 {
@@ -131,7 +156,7 @@ static enum explain_fit try_exactly(double *residual, const struct posref_claim 
             return EXPLAIN_MISSES;
     if (!bend_positions(&in, bend, given, scratch) ||
         posref_eval(&golden, &bend->spec, f->op, &in, scratch, NULL) != POSREF_OK ||
-        golden.n != actual->n ||
+        !keep_named(&golden, NULL, NULL, actual) ||
         !mend(actual, claim, f, &golden, scratch))
         return EXPLAIN_MISSES;
     for (int i = 0; i < golden.n; i++) {
@@ -175,7 +200,8 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
     f->right_loosely = false;
-    if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK)
+    if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK ||
+        !keep_named(&bent.outputs, bent.limit, bent.scale, &f->actual))
         return;
     f->bent = true;
     const double u = posref_unit(f->dtype);
@@ -214,7 +240,7 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
                                                  scratch);
         return fit == EXPLAIN_MISSES && is_ambiguous(claim, &bend, f) ? EXPLAIN_SAME : fit;
     }
-    if (status != POSREF_OK ||
+    if (status != POSREF_OK || !keep_named(&bent.outputs, bent.limit, bent.scale, &actual) ||
         !mend(&actual, claim, f, &bent.outputs, scratch))
         return EXPLAIN_MISSES;
     measure(&d, &bent, f, &actual, 0, 1);

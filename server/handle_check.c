@@ -16,8 +16,8 @@ static enum posref_status check(struct posref_reply *reply, const struct posref_
         return status;
     struct posref_buffer answer;
     posref_buffer_init(&answer, reply->body.max_bytes);
-    status = posref_check_outputs(&answer, vector, &outputs.tensors, outputs.dtype, outputs.gate,
-                                  arena, err);
+    status = posref_check_outputs(&answer, vector, &outputs.tensors, NULL, outputs.dtype,
+                                  outputs.gate, arena, err);
     if (status == POSREF_OK) {
         posref_buffer_text(&reply->body, "{\"id\": ");
         posref_buffer_json_string(&reply->body, vector->id);

@@ -34,6 +34,7 @@ static enum posref_status explain(const struct posref_call *call, struct posref_
 {
     struct posref_request request;
     struct posref_outputs outputs;
+    struct posref_tensors sent;
     struct posref_vector vector;
     posref_request_init(&request);
     enum posref_status status = posref_outputs_read_request(&outputs, &request, call, arena, err);
@@ -44,10 +45,12 @@ static enum posref_status explain(const struct posref_call *call, struct posref_
     if (status == POSREF_OK)
         status = posref_check_vector(&vector, &request, &outputs.tensors, arena, err);
     if (status == POSREF_OK)
+        sent = outputs.tensors;
+    if (status == POSREF_OK)
         status = fill_up(&outputs.tensors, &vector.outputs, arena, err);
     if (status == POSREF_OK)
-        status = posref_check_outputs(&reply->body, &vector, &outputs.tensors, outputs.dtype,
-                                      outputs.gate, arena, err);
+        status = posref_check_outputs(&reply->body, &vector, &outputs.tensors, &sent,
+                                      outputs.dtype, outputs.gate, arena, err);
     if (status != POSREF_OK)
         return status;
     posref_buffer_printf(&reply->body, ", \"op\": \"%s\", \"spec\": ", posref_op_name(vector.op));

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == POSREF_OK) {
         struct posref_buffer out;
         posref_buffer_init(&out, (size_t)1 << 20);
-        status = posref_check_outputs(&out, &vector, &outputs.tensors, outputs.dtype,
+        status = posref_check_outputs(&out, &vector, &outputs.tensors, NULL, outputs.dtype,
                                       outputs.gate, &arena, &err);
         if (status == POSREF_OK)
             check_answer(&out);
