@@ -8,6 +8,7 @@ const struct posref_command posref_harness_commands[] = {
     {"test", "judge an implementation on the vectors that match", posref_cmd_test},
     {"identify", "measure what an implementation computes, as a spec", posref_cmd_identify},
     {"explain", "judge and explain a saved output", posref_cmd_explain},
+    {"faults", "known faults, or those that one vector catches", posref_cmd_faults},
     {"export", "prompts without answers, for devices that cannot load a plugin",
      posref_cmd_export},
     {"merge", "join the reports of shards; every vector exactly once, or it fails",

@@ -6,6 +6,7 @@
 int posref_cmd_test(int argc, char **argv);
 int posref_cmd_identify(int argc, char **argv);
 int posref_cmd_explain(int argc, char **argv);
+int posref_cmd_faults(int argc, char **argv);
 int posref_cmd_export(int argc, char **argv);
 int posref_cmd_selftest(int argc, char **argv);
 int posref_cmd_merge(int argc, char **argv);

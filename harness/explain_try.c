@@ -17,8 +17,8 @@ struct distance {
     int64_t n, n_told, n_missed;
 };
 
-/* Of a set (and what goes with each tensor) those that came back, in their order: a program may have
- * saved some outputs alone. False: one of them is not there. */
+/* Of a set (and what goes with each tensor) those that came back, in their order: a program may
+ * have saved some outputs alone. False: one of them is not there. */
 static bool keep_named(struct posref_tensors *set, double **limit, double **scale,
                        const struct posref_tensors *actual)
 {
@@ -100,26 +100,6 @@ static bool is_narrow(const struct explain_failure *f)
     return f->dtype == POSREF_F16 || f->dtype == POSREF_BF16;
 }
 
-/* Positions after the claim's steps, for schemes without a bent form. */
-static bool bend_positions(struct posref_tensors *out, const struct posref_bend *bend,
-                           const struct posref_tensors *in, const struct posref_arena *scratch)
-{
-    *out = *in;
-    for (int i = 0; i < in->n; i++) {
-        const struct posref_tensor *t = &in->item[i];
-        if (!posref_trial_is_positions(t) || bend->n_steps == 0 || t->rank < 1)
-            continue;
-        const int64_t n = posref_tensor_count(t), rows = t->shape[t->rank - 1];
-        double *value = scratch->alloc(scratch->ctx, (size_t)n * sizeof *value + 1);
-        if (!value)
-            return false;
-        for (int64_t k = 0; k < n; k++)
-            value[k] = posref_bend_at(bend, ((const double *)t->data)[k], k % rows);
-        out->item[i].data = value;
-    }
-    return true;
-}
-
 /* Whether the claim is about positions that also hide keys: a miss proves nothing then. */
 static bool is_ambiguous(const struct posref_claim *claim, const struct posref_bend *bend,
                          const struct explain_failure *f)
@@ -154,7 +134,7 @@ static enum explain_fit try_exactly(double *residual, const struct posref_claim 
     for (int k = 0; k < bend->n_steps; k++)
         if (!posref_bend_is_position(bend->step[k].kind))
             return EXPLAIN_MISSES;
-    if (!bend_positions(&in, bend, given, scratch) ||
+    if (!posref_claim_positions(&in, bend, given, scratch) ||
         posref_eval(&golden, &bend->spec, f->op, &in, scratch, NULL) != POSREF_OK ||
         !keep_named(&golden, NULL, NULL, actual) ||
         !mend(actual, claim, f, &golden, scratch))

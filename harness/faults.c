@@ -2,6 +2,8 @@
 /* The registry as a whole, and what a claim of one or two faults says. */
 #include "faults_spec.h"
 
+#include "trial.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -164,6 +166,25 @@ unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_cl
                               const struct posref_arena *arena)
 {
     return twist(out, claim, bent, op, arena, true);
+}
+
+bool posref_claim_positions(struct posref_tensors *out, const struct posref_bend *bend,
+                            const struct posref_tensors *in, const struct posref_arena *arena)
+{
+    *out = *in;
+    for (int i = 0; i < in->n; i++) {
+        const struct posref_tensor *t = &in->item[i];
+        if (!posref_trial_is_positions(t) || bend->n_steps == 0 || t->rank < 1)
+            continue;
+        const int64_t n = posref_tensor_count(t), rows = t->shape[t->rank - 1];
+        double *value = arena->alloc(arena->ctx, (size_t)n * sizeof *value + 1);
+        if (!value)
+            return false;
+        for (int64_t k = 0; k < n; k++)
+            value[k] = posref_bend_at(bend, ((const double *)t->data)[k], k % rows);
+        out->item[i].data = value;
+    }
+    return true;
 }
 
 bool posref_claim_mend(struct posref_tensors *actual, const struct posref_claim *claim,

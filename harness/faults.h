@@ -67,6 +67,11 @@ unsigned posref_claim_untwist(struct posref_tensors *out, const struct posref_cl
                               const struct posref_bend *bent, enum posref_op op,
                               const struct posref_arena *arena);
 
+/* The inputs with positions as the bend's steps change them, for schemes without a bent form;
+ * false: no memory. */
+bool posref_claim_positions(struct posref_tensors *out, const struct posref_bend *bend,
+                            const struct posref_tensors *in, const struct posref_arena *arena);
+
 /* Puts right in `actual` what the claim's faults leave out; false: that is not what came back. */
 bool posref_claim_mend(struct posref_tensors *actual, const struct posref_claim *claim,
                        const struct posref_mending *mending);

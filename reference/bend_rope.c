@@ -6,15 +6,22 @@
 
 #include <math.h>
 
+/* Columns of tables and frequencies: with partial=proportional pairs that do not turn as well. */
+static int columns_of(const struct bend_job *job, const struct bend_ladder *l)
+{
+    return job->bend->spec.partial == POSREF_PARTIAL_PROPORTIONAL ? job->bend->spec.dim / 2 : l->n;
+}
+
 static enum posref_status frequencies(struct bend_job *job, const struct bend_ladder *l)
 {
     double *value, *limit, *scale;
-    const int64_t n = l->n;
+    const int64_t n = columns_of(job, l);
     enum posref_status status = posref_bend_output(&value, &limit, &scale, job, "inv_freq", 1, &n);
-    for (int i = 0; i < l->n && status == POSREF_OK; i++) {
-        value[i] = l->theta[i];
+    for (int i = 0; i < n && status == POSREF_OK; i++) {
+        const bool turns = i < l->n;
+        value[i] = turns ? l->theta[i] : 0;
         scale[i] = fabs(value[i]);
-        limit[i] = scale[i] * l->k[i] * 0x1p-24 + posref_bend_rounding(job, value[i]);
+        limit[i] = turns ? scale[i] * l->k[i] * 0x1p-24 + posref_bend_rounding(job, value[i]) : 0;
     }
     if (status == POSREF_OK)
         status = posref_bend_output(&value, &limit, &scale, job, "attention_factor", 0, NULL);
@@ -41,15 +48,20 @@ static enum posref_status table(struct bend_job *job, const struct bend_ladder *
 {
     double *c = NULL, *s = NULL, *limit[2], *scale[2];
     const double *p = positions->data;
-    const int64_t shape[] = {positions->shape[positions->rank - 1], l->n};
+    const int64_t shape[] = {positions->shape[positions->rank - 1], columns_of(job, l)};
     enum posref_status status = posref_bend_output(&c, &limit[0], &scale[0], job, "cos", 2, shape);
     if (status == POSREF_OK)
         status = posref_bend_output(&s, &limit[1], &scale[1], job, "sin", 2, shape);
     if (status == POSREF_OK)
         status = posref_bend_pairs(job, shape[0] * l->n);
+    for (int64_t k = 0; k < shape[0] * shape[1] && status == POSREF_OK; k++) {
+        c[k] = scale[0][k] = scale[1][k] = 1;
+        s[k] = 0;
+        limit[0][k] = limit[1][k] = posref_bend_rounding(job, 1);
+    }
     for (int64_t row = 0; row < shape[0] && status == POSREF_OK; row++)
         for (int i = 0; i < l->n; i++) {
-            const int64_t k = row * l->n + i;
+            const int64_t k = row * shape[1] + i;
             const double given = given_at(&job->bend->spec, p, shape[0], row, i);
             double error, at = posref_bend_position(job->bend, given, row, 0);
             posref_bend_turn(&c[k], &s[k], &error, job, l, i, at);

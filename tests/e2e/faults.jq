@@ -12,6 +12,8 @@ def link: . as $id | split("#") as $p | "[\($id)](https://github.com/\($p[0])/is
 "values that are tried stand behind it; of an *estimated* one, any value is read off the output.\n\n" +
 "Public reports are where such a fault was described; they show that it happens, not that the program\n" +
 "named has it today.\n\n" +
+"`posref faults ID` says which of them a vector is there to catch, and which look alike on it\n" +
+"(rows that leave out a table that should be added aside).\n\n" +
 "What waits, and why. Faults that need a cache, a shard, a batch or a model around the op cannot be\n" +
 "seen in one call: incremental decoding and eviction, slopes by tensor-parallel rank, a batch index for\n" +
 "a position, lists of factors or bases that change within a sequence (longrope, dynamic), tables that\n" +

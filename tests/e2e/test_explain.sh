@@ -98,17 +98,19 @@ table='scheme=sinusoidal dim=32 axes_dims=16,16 order=concat positions=grid:5:7'
 # Scores with a fault of their terms, of which only the sum was saved.
 q=1,-0.5,0.75,2,-1,0.25,0.5,1.5,-2,1,0.125,-0.75
 k=0.5,1,-1,0.25,2,-0.5,1,0.75,-0.25,1.5,1,-1
-while read -r fault wrong spec; do
-    # shellcheck disable=SC2086
-    "$write" "scores:F32:3x3=$("$POSREF" eval ${spec//,,/ } "$wrong" q=$q k=$k op=scores |
+rows=1,2,-1,0.5,0.25,-1,1.5,2
+more=$rows,1,1,0.5,-2,2,0.5,-1,1
+cope="scheme=cope dim=4 npos_max=2 weights=$rows"
+deberta="scheme=deberta dim=4 positions=0,1,2 log_buckets=false max_distance=2
+    key_weights=$more query_weights=${more#1,2,},0.5,1"
+# shellcheck disable=SC2086
+for wrong in gate_logits=unscaled position_logits=scaled p2c_difference=key_minus_query; do
+    spec=$cope
+    [ $wrong = p2c_difference=key_minus_query ] && spec=$deberta
+    "$write" "scores:F32:3x3=$("$POSREF" eval $spec $wrong q=$q k=$k op=scores |
         jq -r '.outputs.scores.data | join(",")')" >scores
-    # shellcheck disable=SC2086
-    run explain ${spec//,,/ } q=$q k=$k op=scores --output scores --format json
-    same "$status" 1 "$fault"
-    says ".explanations[0].fault == \"$fault\""
-done <<'END'
-gate_logits gate_logits=unscaled scheme=cope,,dim=4,,npos_max=2,,weights=1,2,-1,0.5,0.25,-1,1.5,2
-position_logits position_logits=scaled scheme=cope,,dim=4,,npos_max=2,,weights=1,2,-1,0.5,0.25,-1,1.5,2
-p2c_difference p2c_difference=key_minus_query scheme=deberta,,dim=4,,positions=0,1,2,,log_buckets=false,,max_distance=2,,key_weights=1,2,-1,0.5,0.25,-1,1.5,2,1,1,0.5,-2,2,0.5,-1,1,,query_weights=0.5,1,-2,1,1,-1,2,0.25,-0.5,1,1,3,1,-2,0.75,0.5
-END
+    run explain $spec q=$q k=$k op=scores --output scores --format json
+    same "$status" 1 "$wrong"
+    says ".explanations[0].fault == \"${wrong%=*}\""
+done
 finish

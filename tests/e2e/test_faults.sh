@@ -84,4 +84,18 @@ attention alibi fault=exotic_even_keys
 attention none fault=exotic_next_value
 deberta deberta fault=exotic_even_keys
 END
+# A vector says what it is there for: faults that it shows, those that look alike on it together.
+succeeds faults
+says '.faults | length > 150'
+succeeds faults rope/half/none/d4-b1e4/near none/d12/h12-kv2/square/attention
+same "$(wc -l <"$work/out")" 2 'lines of two vectors'
+same "$(jq -s '.[0].shows as $s | ($s | index([["pairing"]])) != null and
+    ($s | index([["rotated_twice", "position_doubled"]])) != null and
+    (.[1].shows | index([["heads_dealt"]])) != null' "$work/out")" true 'shown, and alike'
+refuses 'no/such: no such vector' faults no/such
+refuses '--dtype: must be one of' faults rope/half/none/d4-b1e4/near --dtype i64
+"$POSREF" list --db "$db" | awk 'NR % 67 == 5' >"$work/ids"
+# shellcheck disable=SC2046
+succeeds faults $(cat "$work/ids")
+same "$(jq -r 'select(.shows == []) | .id' "$work/out")" '' 'vectors that show nothing'
 finish
