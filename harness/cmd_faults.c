@@ -4,7 +4,7 @@
 #include "faults_front.h"
 #include "separate.h"
 
-#include "vectors/commands.h"
+#include <stdio.h>
 
 static const char help[] =
     "usage: posref faults [ID...] [--dtype DTYPE] [--db FILE]\n\n"
