@@ -20,8 +20,8 @@ def link: . as $id | split("#") as $p | "[\($id)](https://github.com/\($p[0])/is
 "are stale after a longer call, and weights (`posref weights check` reads those). Faults that read or\n" +
 "write out of bounds, leave memory untouched or give NaN have a verdict of their own and no name: a\n" +
 "missing clamp of an index, a frequency table that was never filled, a dynamic base below its length.\n" +
-"Not told apart by any op yet: tables resampled by another rule, windows of three axes, and rows of a\n" +
-"strided tensor read as if they were dense.\n",
+"Shown by no op yet: tables resampled by another rule, windows of three axes, columns of a handed-in\n" +
+"table of cosines taken in another order, and rows of a strided tensor read as if they were dense.\n",
 ($all.kinds | to_entries[] | . as $kind
 | [$all.faults[] | select(.kind == $kind.key)] as $rows | select($rows | length > 0)
 | "\n## \($kind.value)\n\n| name | schemes | what it amounts to | what mends it | seen |\n|---|---|---|---|---|",

@@ -111,9 +111,8 @@ true pair is among the first five explanations for $fifth
 ($((100 * fifth / (pairs ? pairs : 1))) %). Another $alone were drawn whose output is that of a
 single fault in every failing vector: rank "alone", not counted.
 
-Not here: position\_cut (no vector of plain rope or sinusoidal has a fraction), and truncation in
-sinusoidal tables (each table is too small for the means of the default 16-bit gate), and
-mla\_scale\_missing (no plugin here has attention under yarn).
+Not here: truncation in sinusoidal tables (each table is too small for the means of the default
+16-bit gate), and the same fault once more for each scheme that shares it.
 
 \`rank\` is where the true cause stands among the explanations (0: not named), with its parameter
 within 1 %. Counts are vectors that the plugin claims, in the dtypes where the fault can show.
