@@ -4,18 +4,30 @@
 
 #include "ball_constants.h"
 
-static void mul_limbs(uint64_t *out, const uint64_t *a, int na, const uint64_t *b, int nb)
+static inline __attribute__((always_inline)) void
+mul_rows(uint64_t *out, const uint64_t *a, int na, const uint64_t *b, int nb)
 {
     for (int i = 0; i < na; i++)
         out[i] = 0;
     for (int j = 0; j < nb; j++) {
         uint64_t carry = 0;
-        for (int i = 0; i < na; i++) {
+        _Pragma("GCC unroll 6") for (int i = 0; i < na; i++) {
             posref_u128 t = (posref_u128)a[i] * b[j] + out[i + j] + carry;
             out[i + j] = (uint64_t)t;
             carry = (uint64_t)(t >> 64);
         }
         out[na + j] = carry;
+    }
+}
+
+/* The usual lengths as constants: these loops are unrolled. */
+static void mul_limbs(uint64_t *out, const uint64_t *a, int na, const uint64_t *b, int nb)
+{
+    switch (na) {
+    case 4: mul_rows(out, a, 4, b, nb); break;
+    case 5: mul_rows(out, a, 5, b, nb); break;
+    case 6: mul_rows(out, a, 6, b, nb); break;
+    default: mul_rows(out, a, na, b, nb); break;
     }
 }
 

@@ -57,17 +57,15 @@ static struct decimal shortest(uint64_t mantissa, int exponent, bool narrow_belo
     /* Ties read back to an even mantissa: then the ends belong to the interval. */
     low4 += mantissa & 1;
     high4 -= mantissa & 1;
-    uint64_t below = value4 / 4;
-    if (below >= 10) {
-        uint64_t tens = below / 10;
-        bool down = low4 <= 40 * tens, up = 40 * tens + 40 <= high4;
-        if (down != up)
-            return (struct decimal){tens + up, k + 1};
-    }
-    bool down = low4 <= 4 * below, up = 4 * below + 4 <= high4;
-    if (down == up)
-        up = value4 > 4 * below + 2 || (value4 == 4 * below + 2 && (below & 1));
-    return (struct decimal){below + up, k};
+    uint64_t below = value4 / 4, tens = below / 10;
+    /* Which it is is a matter of chance, so all are formed and none is branched to. */
+    const bool down = low4 <= 4 * below, up = 4 * below + 4 <= high4;
+    const bool nearer = value4 + (below & 1) > 4 * below + 2; /* a tie goes to the even one */
+    const bool down_tens = low4 <= 40 * tens, up_tens = 40 * tens + 40 <= high4;
+    const uint64_t longer = below + ((up & !down) | (nearer & (up == down)));
+    const uint64_t is_shorter = (uint64_t)((down_tens != up_tens) & (below >= 10));
+    return (struct decimal){longer ^ ((longer ^ (tens + up_tens)) & (0 - is_shorter)),
+                            k + (int)is_shorter};
 }
 
 /* 1 for 0. */

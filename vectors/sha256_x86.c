@@ -33,7 +33,8 @@ posref_sha256_fast(uint32_t state[8], const unsigned char *data, size_t n_blocks
     for (; n_blocks > 0; n_blocks--, data += 64) {
         const __m128i abef_before = abef, cdgh_before = cdgh;
         __m128i w[4];
-        for (int i = 0; i < 16; i++) {
+        /* Unrolled, w stays in registers. */
+        _Pragma("GCC unroll 16") for (int i = 0; i < 16; i++) {
             __m128i words;
             if (i < 4) {
                 words = _mm_loadu_si128((const __m128i *)(const void *)(data + 16 * i));
