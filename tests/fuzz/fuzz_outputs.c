@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer: bodies that carry outputs, JSON or safetensors, read and judged as check and explain
  * do it. Input: a byte of switches, the body. The answer must be JSON with a verdict, or an error
- * that says something. */
+ * that says something. A failure takes half a second to explain, so most inputs are judged by
+ * themselves; switches from EXPLAIN on are for those that are not. */
 #include "server/outputs.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EXPLAIN 0xf8
+#define N_POSITIONS 3
+#define DIM 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +38,19 @@ static void make_vector(struct posref_vector *out, const struct posref_arena *ar
     must(posref_request_complete(&request, &err) == POSREF_OK);
     snprintf(y.item[0].name, sizeof y.item[0].name, "y");
     must(posref_check_vector(out, &request, &y, arena, &err) == POSREF_OK);
+}
+
+/* Makes what was sent the golden output, so that there is nothing to explain. */
+static void agree(struct posref_vector *vector, const struct posref_tensors *outputs)
+{
+    const struct posref_tensor *y = posref_tensors_find(outputs, "y");
+    if (!y || posref_tensor_count(y) != N_POSITIONS * DIM)
+        return;
+    const double *sent = y->data;
+    double *golden = vector->outputs.item[0].data;
+    for (int i = 0; i < N_POSITIONS * DIM; i++)
+        if (isfinite(sent[i]))
+            golden[i] = sent[i];
 }
 
 static void check_answer(struct posref_buffer *out)
@@ -63,6 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum posref_status status = posref_outputs_read(&outputs, &call, &arena, &err);
     if (status == POSREF_OK) {
         struct posref_buffer out;
+        if (data[0] < EXPLAIN)
+            agree(&vector, &outputs.tensors);
         posref_buffer_init(&out, (size_t)1 << 20);
         status = posref_check_outputs(&out, &vector, &outputs.tensors, NULL, outputs.dtype,
                                       outputs.gate, &arena, &err);
