@@ -148,7 +148,7 @@ static void attend(const struct scores *s, const struct posref_plugin_tensor *ou
             for (int64_t j = 0; j < n; j++)
                 row[j] = step(s, exp(row[j] - largest));
             for (int64_t j = 0; j < n; j++)
-                row[s->n_k + j] = row[j] > 0 ? row[j] / normaliser(s, h, row, n, j) : 0;
+                row[s->n_k + j] = row[j] == 0 ? 0 : row[j] / normaliser(s, h, row, n, j);
             for (int64_t c = 0; c < width; c++) {
                 double y = 0;
                 for (int64_t j = 0; j < n; j++) {
