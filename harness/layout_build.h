@@ -31,11 +31,16 @@ struct posref_layout_build {
 typedef void posref_rows_fn(struct posref_layout_case *out, struct posref_layout_rows *rows,
                             const struct posref_vector *vector);
 typedef void posref_lay_fn(struct posref_layout_build *b);
+typedef enum posref_status posref_golden_fn(struct posref_layout_case *out,
+                                            const struct posref_arena *arena,
+                                            struct posref_error *err);
 struct posref_layout_form {
     /* Fills *rows, and batch, seq and first of out, where the form has them. NULL: the vector's
      * rows as they are, and lay changes the call that posref_trial_make has made of them. */
     posref_rows_fn *rows;
     posref_lay_fn *lay;
+    /* Changes the judged vector's inputs and output; NULL: they are the vector's. */
+    posref_golden_fn *golden;
 };
 extern const struct posref_layout_form posref_forms[POSREF_N_LAYOUTS];
 
@@ -84,6 +89,9 @@ posref_rows_fn posref_rows_decode, posref_rows_varlen, posref_rows_qkv;
 posref_lay_fn posref_lay_decode, posref_lay_varlen, posref_lay_qkv;
 /* layout_cache.c: */
 posref_lay_fn posref_lay_kv_cache, posref_lay_kv_cache_hnd;
+/* layout_norm.c: */
+posref_golden_fn posref_golden_norm, posref_golden_norm_plus_one, posref_golden_norm_after;
+posref_lay_fn posref_lay_norm;
 /* layout_tables.c: rotation by tables that are handed in */
 posref_lay_fn posref_lay_tables, posref_lay_tables_f32, posref_lay_cos_sin,
     posref_lay_cos_sin_cache, posref_lay_cos_sin_cache_f32;

@@ -41,6 +41,9 @@ static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"cos-sin-cache-f32", "the same in float32, whatever x is", TURNS, INDEXED},
     {"kv-cache", "k rotated and v copied to slots of [blocks, block, heads, dim]", ROTATE, FREE},
     {"kv-cache-hnd", "the same in memory of [blocks, heads, block, dim]", ROTATE, FREE},
+    {"norm", "an RMS norm of each head by norm_weight [dim] and eps, then rotated", ROTATE, INDEXED},
+    {"norm-plus-one", "the same, by 1 + norm_weight", ROTATE, INDEXED},
+    {"norm-after", "rotated, then an RMS norm by post_norm_weight [dim] and eps", ROTATE, INDEXED},
 };
 
 const struct posref_layout *posref_layout_at(int k)
@@ -236,7 +239,8 @@ enum posref_status posref_layout_make(struct posref_layout_case *out,
     out->source_rows = n;
     out->dim = y->shape[y->rank - 1];
     form->rows(out, &rows, vector);
-    return expand(out, &rows, vector, arena, err);
+    status = expand(out, &rows, vector, arena, err);
+    return status == POSREF_OK && form->golden ? form->golden(out, arena, err) : status;
 }
 
 /* ---- the call ---- */

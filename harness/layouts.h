@@ -12,7 +12,7 @@
 
 #define POSREF_LAYOUT_PLAIN "plain" /* the vector as it is: no layout */
 #define POSREF_LAYOUT_STAYS (-2)
-#define POSREF_N_LAYOUTS 20
+#define POSREF_N_LAYOUTS 23
 
 /* What a vector must be like. */
 enum posref_layout_need {

@@ -76,6 +76,12 @@
  *                   |   as it is go to slot (slot / block, slot % block) of them, or, where slot is
  *                   |   -1, nowhere; all else of them stays as it was; rotate only
  *   kv-cache-hnd    | the same, the caches with the strides of [blocks, H, block, D]
+ *   norm            | x, y [n, H, D]; norm_weight [D] and eps [] of the dtype under test: before it
+ *                   |   turns, each x[i, h] is divided by sqrt(mean over D of its squares + eps)
+ *                   |   and multiplied with norm_weight; rotate only
+ *   norm-plus-one   | the same, multiplied with 1 + norm_weight
+ *   norm-after      | post_norm_weight [D] in the place of norm_weight: each row is normed so after
+ *                   |   it turned, all D channels of it
  *
  * Positions over several axes have the axes in front: [n_axes, S], [n_axes, B, S].
  *

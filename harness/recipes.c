@@ -144,6 +144,8 @@ static bool is_telling(int64_t *n_pairs, const struct posref_vector *vector)
     if (!positions || (vector->op != POSREF_OP_TABLE && vector->op != POSREF_OP_ROTATE &&
                        vector->op != POSREF_OP_EMBED))
         return false;
+    if (vector->inputs.n > 2) /* tables or a norm's weights: no recipe has them */
+        return false;
     for (int64_t k = 0; k < posref_tensor_count(positions); k++)
         far = far || fabs(((const double *)positions->data)[k]) >= NEAR;
     for (int i = 0; i < vector->outputs.n; i++)

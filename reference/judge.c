@@ -98,7 +98,8 @@ static void add_to_sums(struct sums *sums, const struct judge_unit *unit,
     sums->norm_ratio +=
         (hypot(unit->got[0], unit->got[1]) - hypot(want[0], want[1])) / unit->scale;
     sums->allowance += part;
-    sums->scale_error += unit->scale_error * fmax(l->u_math, l->u_formula);
+    sums->scale_error += unit->scale_error * fmax(l->u_math, l->u_formula) +
+                         unit->common * l->u_formula;
     sums->n++;
 }
 

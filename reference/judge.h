@@ -58,7 +58,9 @@ struct posref_judgement {
 /* Judges `actual` (the dtype under test in every float tensor; same names and shapes as golden;
  * integers, I64 in golden, are I32 or I64 and must be equal)
  * against `golden` (F64) for a completed spec. `inputs` are eval's F64 inputs; one called cos says
- * that rotate had its tables handed in (posref_rotate_given): then no angle has an allowance. Fails
+ * that rotate had its tables handed in (posref_rotate_given): then no angle has an allowance;
+ * norm_weight or post_norm_weight [dim] (what x is multiplied with, or that less 1) says that it
+ * normed before or after (posref_rotate_normed). Fails
  * only with POSREF_NO_MEMORY, or POSREF_BAD_INPUT when a tensor is missing or has another shape. */
 POSREF_MUST_USE enum posref_status
 posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum posref_op op,

@@ -30,7 +30,8 @@ bool posref_judge_has_magnitude(const struct posref_spec *spec);
 double posref_judge_magnitude(const struct posref_spec *spec);
 
 /* A pair of elements (or one alone) that is judged as a whole. The limit of an element is
- *     scale (angle_part + u_table + u_sine + (2 + extra) u_math) + math_scale u_math
+ *     scale (angle_part + u_table + u_sine + (2 + extra) u_math + common u_formula)
+ *     + math_scale u_math
  *     + out_scale u_out + floor,
  *     angle_part = (k + recurrence) u_angle angle, where the grade has these,
  * and low more under grade low. */
@@ -42,6 +43,7 @@ struct judge_unit {
     double scale, out_scale[2], math_scale, floor;
     double angle, k, recurrence, extra, low;
     double scale_error; /* of a factor by pair and position (xPos), in u; extra has it too */
+    double common;      /* of a factor that all elements of a row have, in u_formula */
     bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
     bool is_pair;     /* a rotation: its norm is judged too */
     bool moves;       /* the expected pair is not what it would be at position 0 */
@@ -97,6 +99,16 @@ POSREF_MUST_USE enum posref_status posref_judge_units_cope(struct judge_case *c)
 POSREF_MUST_USE enum posref_status posref_judge_units_kerple(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_sandwich(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_network(struct judge_case *c);
+
+/* Rotations that are fused with a norm (judge_norm.c): whether the inputs say so; what becomes of the
+ * unit of a pair, whose elements are channels at->out; the units of the channels that
+ * do not turn, which are no copies then. */
+struct posref_layout_pair;
+bool posref_judge_is_normed(const struct judge_case *c);
+void posref_judge_normed(const struct judge_case *c, struct judge_unit *unit,
+                         const struct posref_layout_pair *at);
+POSREF_MUST_USE enum posref_status posref_judge_normed_rest(struct judge_case *c, int y,
+                                                            int64_t n_rows);
 
 /* Adds a unit of one element, judged against its own size, and returns it. */
 struct judge_unit *posref_judge_add_one(struct judge_case *c, int tensor, int64_t element,

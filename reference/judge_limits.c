@@ -54,7 +54,7 @@ double posref_judge_angle_part(const struct judge_unit *unit, const struct judge
 
 double posref_judge_math_part(const struct judge_unit *unit, const struct judge_limits *l)
 {
-    return l->u_table + l->u_sine + (2 + unit->extra) * l->u_math;
+    return l->u_table + l->u_sine + (2 + unit->extra) * l->u_math + unit->common * l->u_formula;
 }
 
 double posref_judge_limit(const struct judge_unit *unit, int which, const struct judge_limits *l,

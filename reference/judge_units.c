@@ -235,6 +235,18 @@ static void add_mismatched(struct judge_case *c, const struct judge_frequency *f
     }
 }
 
+/* What tables or norms that were handed in make of a pair's unit. */
+static void given_unit(const struct judge_case *c, struct judge_unit *unit,
+                       const struct posref_layout_pair *at)
+{
+    if (posref_tensors_find(c->inputs, "cos")) { /* tables handed in: no angle is formed */
+        unit->angle = 0;
+        unit->extra = 1;
+    }
+    if (posref_judge_is_normed(c))
+        posref_judge_normed(c, unit, at);
+}
+
 /* y [n, dim] or [n, heads, dim] of x; or dx of dy, whose pairs are written where x was read. */
 static enum posref_status rotate_units(struct judge_case *c, const char *output, const char *input)
 {
@@ -249,7 +261,7 @@ static enum posref_status rotate_units(struct judge_case *c, const char *output,
     struct judge_frequency *f;
     enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
-        status = posref_judge_allocate(c, n_rows * pairs * (mismatched ? 2 : 1));
+        status = posref_judge_allocate(c, n_rows * (mismatched ? 2 * pairs : c->spec->dim));
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
         const int64_t row = k / pairs, base = row * c->spec->dim;
         const int i = (int)(k % pairs);
@@ -263,11 +275,10 @@ static enum posref_status rotate_units(struct judge_case *c, const char *output,
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row / heads),
                                                     y, base + to[0], y, base + to[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
-        if (posref_tensors_find(c->inputs, "cos")) { /* tables handed in: no angle is formed */
-            unit->angle = 0;
-            unit->extra = 1;
-        }
+        given_unit(c, unit, &at);
     }
+    if (status == POSREF_OK && posref_judge_is_normed(c))
+        return posref_judge_normed_rest(c, y, n_rows);
     return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;
 }
 

@@ -49,6 +49,16 @@ POSREF_MUST_USE enum posref_status posref_plan_rotate(double *y, const double *x
                                                       const struct posref_plan *plan,
                                                       const struct posref_positions *positions);
 
+/* One element of a rotation, as a posref_ball_fn's context: with_cos cos a + with_sin sin a of angle
+ * a = position * frequency `index`, the magnitude included; what is exact has radius 0. */
+struct posref_plan_element {
+    const struct posref_frequencies *of;
+    int index;
+    double position, with_cos, with_sin;
+};
+POSREF_MUST_USE enum posref_status posref_plan_element_ball(struct posref_ball *out,
+                                                            const void *ctx, unsigned prec_bits);
+
 /* The complex formulation, a second routine for the same numbers: z = x1 + i x2 times
  * (attention factor) * (e^{i theta})^position, the power by repeated squaring of complex balls.
  * It shares neither the turn, nor the double-double, nor the rotation loop with the first.

@@ -581,6 +581,26 @@ POSREF_MUST_USE enum posref_status
 posref_rotate_given(double *y, const double *x, const double *cosine, const double *sine, int64_t n,
                     int64_t heads, const struct posref_spec *spec, bool backward);
 
+/* Rope fused with an RMS norm of each row, as models norm queries and keys; a row is a head's dim
+ * channels, those that do not turn among them:
+ *     before: y = R (gain x) / sqrt(mean(x^2) + eps)       (Qwen 3, Gemma 3: gain = 1 + weight)
+ *     after:  y = gain (R x) / sqrt(mean((R x)^2) + eps)   (HunYuan)
+ * R with the attention factor. */
+struct posref_norm {
+    const double *gain; /* [dim] */
+    double eps;         /* > 0 */
+    bool after;
+};
+/* `in` has positions and x as for rotate, the spec is completed, its pairing not mismatched and
+ * without xpos_scale_base; y has room for x's elements. Each element is correctly rounded; a zero is
+ * +0. BAD_INPUT where posref_eval would refuse the inputs, where a product of gain and x is no
+ * double, or eps is not positive and finite; POSREF_INTERNAL where an irrational attention factor
+ * makes a tie (longrope's roots can: sqrt(2) over the root of a mean of 2). y is lost then. */
+POSREF_MUST_USE enum posref_status
+posref_rotate_normed(double *y, const struct posref_norm *norm, const struct posref_spec *spec,
+                     const struct posref_tensors *in, const struct posref_arena *arena,
+                     struct posref_error *err);
+
 /* ---- what a scheme says about itself (GET /v1/schemes, --help, docs/schemes.md) -------------- */
 
 struct posref_scheme_info {

@@ -5,16 +5,10 @@
 #include "exact_turn.h"
 #include "xpos.h"
 
-struct element_ctx {
-    const struct posref_frequencies *of;
-    int index;
-    double position, with_cos, with_sin; /* with_cos cos a + with_sin sin a */
-};
-
-static enum posref_status element_ball(struct posref_ball *out, const void *ctx,
-                                       unsigned prec_bits)
+enum posref_status posref_plan_element_ball(struct posref_ball *out, const void *ctx,
+                                            unsigned prec_bits)
 {
-    const struct element_ctx *c = ctx;
+    const struct posref_plan_element *c = ctx;
     struct posref_ball cosine, sine, factor;
     if (c->position == 0 && posref_xpos_on(c->of->spec)) { /* a product, which may tie */
         posref_ball_set_double(out, c->with_cos);
@@ -39,12 +33,12 @@ static enum posref_status element_ball(struct posref_ball *out, const void *ctx,
  * other turned pair that is not zero has a transcendental tangent. The sign of two zeros is that of
  * the sum of the signed zeros. */
 static enum posref_status element(double *y, const struct posref_dd *fast,
-                                  const struct element_ctx *ctx, const struct posref_dd *cosine,
-                                  const struct posref_dd *sine)
+                                  const struct posref_plan_element *ctx,
+                                  const struct posref_dd *cosine, const struct posref_dd *sine)
 {
     if (posref_dd_round(y, fast))
         return POSREF_OK;
-    enum posref_status status = posref_ball_decide(y, element_ball, ctx);
+    enum posref_status status = posref_ball_decide(y, posref_plan_element_ball, ctx);
     if (status == POSREF_OK && *y == 0 && (ctx->with_cos == 0 || cosine->hi == 0) &&
         (ctx->with_sin == 0 || sine->hi == 0))
         *y = ctx->with_cos * cosine->hi + ctx->with_sin * sine->hi;
@@ -69,9 +63,10 @@ static enum posref_status rotate_pair(double *y, const double *x,
         posref_dd_rotate(&other, &fast[1], &turns->cosine[1], &turns->sine[1], x1, x2);
     for (int which = 0; which < 2; which++) {
         const struct posref_axis_pair *column = &plan->column[pair->column[which]];
-        struct element_ctx ctx = {.of = &plan->of[column->ladder], .index = column->index,
-                                  .position = turns->position[which], .with_cos = which ? x2 : x1,
-                                  .with_sin = which ? pair->sign * x1 : -(pair->sign * x2)};
+        const struct posref_plan_element ctx = {
+            .of = &plan->of[column->ladder], .index = column->index,
+            .position = turns->position[which], .with_cos = which ? x2 : x1,
+            .with_sin = which ? pair->sign * x1 : -(pair->sign * x2)};
         struct posref_dd sine = turns->sine[which];
         sine.hi *= pair->sign;
         enum posref_status status = element(&y[pair->out[which]], &fast[which], &ctx,

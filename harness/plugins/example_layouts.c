@@ -272,6 +272,7 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
     x = x ? x : posref_plugin_find(call, "k");
     if ((posref_plugin_word_is(call->op, "rotate") ||
          posref_plugin_word_is(call->op, "rotate_backward")) &&
+        posref_plugin_find(call, "eps") == NULL && /* a norm */
         posref_plugin_is(call->spec, "scheme", "rope") &&
         posref_plugin_is(call->spec, "pairing", "half") &&
         posref_plugin_is(call->spec, "partial", "leading") &&

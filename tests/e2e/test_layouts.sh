@@ -73,6 +73,24 @@ caught strides_ignored kv-cache-hnd 'bad-write key_cache'
 for layout in bhsd bshd; do caught heads_exchanged $layout 'bad-read positions, fail -'; done
 caught positions_int64 int32 'bad-read positions, fail -'
 
+# Norms before and after the rotation, with every way to be wrong about them.
+plain=$plugin
+plugin=$BUILD/plugins/example_norm.so
+norms='norm norm-plus-one norm-after'
+succeeds test "$plugin" id=rope/half/none/d12- op=rotate --layouts "${norms// /,}" --dtype f64,f32 \
+    --report jsonl
+for layout in $norms; do
+    n=$(lines ".layout == \"$layout\" and .verdict == \"pass\"")
+    more "$n" 20 "lines of $layout that pass"
+done
+for layout in $norms; do
+    for fault in eps_outside eps_missing sum_for_mean all_heads mean_subtracted no_weight \
+        one_added_or_not other_order; do
+        caught $fault $layout 'fail -'
+    done
+done
+plugin=$plain
+
 # Where nothing else fails the text says so; not where plain vectors fail too.
 run test "$plugin" --config fault=strides_ignored id=rope/half/none/d12-b1e6/ op=rotate \
     --dtype f64 --layouts plain,bshd,transposed --fresh none

@@ -1,5 +1,7 @@
 # Files that are committed and made by programs; tests compare them.
+$(BUILD)/print-layouts: $(BUILD)/tests/generated/print_layouts.o $(LIBRARY)
 $(BUILD)/print-generated: $(BUILD)/tests/generated/print.o $(LIBRARY)
+$(BUILD)/print-layouts $(BUILD)/print-generated:
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -27,5 +29,5 @@ generated: $(BUILD)/posref $(BUILD)/posref-digest $(BUILD)/print-generated \
 	    >$(BUILD)/generated.part
 	@mv $(BUILD)/generated.part README.md
 
--include $(BUILD)/tests/generated/print.d
+-include $(BUILD)/tests/generated/print.d $(BUILD)/tests/generated/print_layouts.d
 .PHONY: generated

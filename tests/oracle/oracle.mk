@@ -1,6 +1,6 @@
 # The independent oracle: encloses every stored value with Arb and certifies its rounding.
 SUITE ?= core
-ORACLE_MAINS = certify fuzz anchors extremes worst_cases flip
+ORACLE_MAINS = certify fuzz anchors extremes worst_cases flip norms
 ORACLE_PROGRAMS = $(ORACLE_MAINS:%=$(BUILD)/tests/oracle/%)
 ORACLE_COMMON = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(ORACLE_MAINS:%=tests/oracle/%.c) \
                 tests/oracle/check_%.c,$(wildcard tests/oracle/*.c)))
@@ -26,6 +26,7 @@ certify: $(BUILD)/certify $(BUILD)/suites/$(SUITE).db ## prove every value of a 
 	@$(BUILD)/certify $(BUILD)/suites/$(SUITE).db $(SUITE)
 
 test-oracle: $(ORACLE_PROGRAMS) $(BUILD)/certify $(BUILD)/suites/smoke.db $(BUILD)/suites/core.db \
+    $(BUILD)/print-layouts \
     ## certify smoke; that certify can fail; extreme inputs; a short fuzz
 	@$(RUN_TESTS) $@ $(BUILD)/results $(BUILD)/tests/oracle/anchors tests/oracle/test_*.sh
 
