@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts whose rotation is fused with an RMS norm of each head: what is handed in beside x, and the
- * golden output, which the reference computes on the spot. */
+/* Layouts whose rotation is fused with an RMS norm of each head: what is handed in beside x, and
+ * the golden output, which the reference computes on the spot. */
 #include "layout_build.h"
 
 #include "trial.h"
@@ -9,11 +9,11 @@
 
 #define EPS 0.125 /* not small beside mean(x^2): where it stands shows in every dtype */
 
-/* Of 8 bits at most: 1/2 to 5/2, or -1/2 to 1/2 where one is added. The periods are primes: where the
- * channels of every pair had one weight, a norm before and one after would be the same. */
+/* Of 8 bits at most: 1/2 to 5/2, or -1/2 to 1/2 where one is added. The periods are primes: where
+ * the channels of every pair had one weight, a norm before and one after would be the same. */
 static double weight_of(int64_t channel, bool plus_one)
 {
-    return plus_one ? (double)(29 * channel % 61 - 30) / 64 : (double)(33 + 37 * channel % 131) / 64;
+    return (double)(plus_one ? 29 * channel % 61 - 30 : 33 + 37 * channel % 131) / 64;
 }
 
 /* Puts the norm's inputs beside the judged ones, and its output in their output's place. */

@@ -41,7 +41,7 @@ static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"cos-sin-cache-f32", "the same in float32, whatever x is", TURNS, INDEXED},
     {"kv-cache", "k rotated and v copied to slots of [blocks, block, heads, dim]", ROTATE, FREE},
     {"kv-cache-hnd", "the same in memory of [blocks, heads, block, dim]", ROTATE, FREE},
-    {"norm", "an RMS norm of each head by norm_weight [dim] and eps, then rotated", ROTATE, INDEXED},
+    {"norm", "an RMS norm by norm_weight [dim] and eps, then rotated", ROTATE, INDEXED},
     {"norm-plus-one", "the same, by 1 + norm_weight", ROTATE, INDEXED},
     {"norm-after", "rotated, then an RMS norm by post_norm_weight [dim] and eps", ROTATE, INDEXED},
 };

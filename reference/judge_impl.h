@@ -100,9 +100,9 @@ POSREF_MUST_USE enum posref_status posref_judge_units_kerple(struct judge_case *
 POSREF_MUST_USE enum posref_status posref_judge_units_sandwich(struct judge_case *c);
 POSREF_MUST_USE enum posref_status posref_judge_units_network(struct judge_case *c);
 
-/* Rotations that are fused with a norm (judge_norm.c): whether the inputs say so; what becomes of the
- * unit of a pair, whose elements are channels at->out; the units of the channels that
- * do not turn, which are no copies then. */
+/* Rotations that are fused with a norm (judge_norm.c): whether the inputs say so; what becomes of
+ * the unit of a pair, whose elements are channels at->out; the units of the channels that do not
+ * turn, which are no copies then. */
 struct posref_layout_pair;
 bool posref_judge_is_normed(const struct judge_case *c);
 void posref_judge_normed(const struct judge_case *c, struct judge_unit *unit,

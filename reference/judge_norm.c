@@ -20,8 +20,8 @@ static double common_error(const struct judge_case *c)
     return c->spec->dim / 2.0 + 4;
 }
 
-/* Before: pairs of gain x turn. After: each element of the turned pair has its own gain, so that the
- * errors of the turn, which are those of the whole pair, are as large as the larger gain makes
+/* Before: pairs of gain x turn. After: each element of the turned pair has its own gain, so that
+ * the errors of the turn, which are those of the whole pair, are as large as the larger gain makes
  * them, and the output is no turned pair. */
 void posref_judge_normed(const struct judge_case *c, struct judge_unit *unit,
                          const struct posref_layout_pair *at)

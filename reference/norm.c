@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rope fused with an RMS norm. Over a row of dim channels with T = sum(x^2) + dim eps, an element is
+/* Rope fused with an RMS norm. Over a row of dim channels, T = sum(x^2) + dim eps, an element is
  *     (A cos a + B sin a) dim / sqrt(dim T),
  * with A and B products of gain and x: dim T is dyadic where the attention factor is, so that a
  * rational root is met exactly, and with it every result that can tie. Where the angle is no exact

@@ -49,8 +49,8 @@ POSREF_MUST_USE enum posref_status posref_plan_rotate(double *y, const double *x
                                                       const struct posref_plan *plan,
                                                       const struct posref_positions *positions);
 
-/* One element of a rotation, as a posref_ball_fn's context: with_cos cos a + with_sin sin a of angle
- * a = position * frequency `index`, the magnitude included; what is exact has radius 0. */
+/* One element of a rotation, as a posref_ball_fn's context: with_cos cos a + with_sin sin a of
+ * angle a = position * frequency `index`, the magnitude included; what is exact has radius 0. */
 struct posref_plan_element {
     const struct posref_frequencies *of;
     int index;

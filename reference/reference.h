@@ -592,7 +592,7 @@ struct posref_norm {
     bool after;
 };
 /* `in` has positions and x as for rotate, the spec is completed, its pairing not mismatched and
- * without xpos_scale_base; y has room for x's elements. Each element is correctly rounded; a zero is
+ * without xpos_scale_base; y has room for x's elements. Each element is correctly rounded; zero is
  * +0. BAD_INPUT where posref_eval would refuse the inputs, where a product of gain and x is no
  * double, or eps is not positive and finite; POSREF_INTERNAL where an irrational attention factor
  * makes a tie (longrope's roots can: sqrt(2) over the root of a mean of 2). y is lost then. */

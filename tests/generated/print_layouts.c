@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print-layouts DATABASE LAYOUT...: every vector of core that a layout applies to, in that layout as
- * the harness judges it, as JSON, a line each. For the oracle, which links nothing of posref. */
+/* print-layouts DATABASE LAYOUT...: every vector of core that a layout applies to, in that layout
+ * as the harness judges it, as JSON, a line each. For the oracle, which links nothing of posref. */
 #include "harness/layouts.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rope fused with an RMS norm (arXiv 1910.07467, eq. 4) of each head's vector, in its three places:
  *
- *   @norm            y = R_p z,  z_c = x_c w_c / rms,  rms = sqrt(mean over the head of x_c^2 + eps)
+ *   @norm            y = R_p z, z_c = x_c w_c / rms, rms = sqrt(mean over the head of x_c^2 + eps)
  *   @norm-plus-one   the same with 1 + w_c in the place of w_c (Gemma)
  *   @norm-after      y_c = w_c (R_p x)_c / rms of R_p x
  *

@@ -12,8 +12,8 @@
 
 /* ---- the reference ---- */
 
-static enum posref_status run_normed(struct evaluation *e, double *y, const double *gain, double eps,
-                                     bool after)
+static enum posref_status run_normed(struct evaluation *e, double *y, const double *gain,
+                                     double eps, bool after)
 {
     const struct posref_norm norm = {.gain = gain, .eps = eps, .after = after};
     return posref_rotate_normed(y, &norm, &e->spec, &e->in, &e->arena, &e->err);
@@ -141,8 +141,10 @@ static double step(const struct kernel *k, double value)
 static double factor_of(const struct kernel *k, const double *x, int n)
 {
     double sum = 0; /* float32 whatever the dtype, one after another: the worst order */
-    for (int i = 0; i < n; i++)
-        sum = k->dtype == POSREF_F64 ? sum + x[i] * x[i] : (double)((float)sum + (float)(x[i] * x[i]));
+    for (int i = 0; i < n; i++) {
+        const double square = x[i] * x[i];
+        sum = k->dtype == POSREF_F64 ? sum + square : (double)((float)sum + (float)square);
+    }
     const double mean = sum / n;
     if (k->wrong == EPS_OUTSIDE)
         return 1 / (sqrt(mean) + k->eps);
@@ -234,8 +236,9 @@ static struct posref_judgement judge_kernel(struct kernel *k, int dim, int rotar
         else
             ((uint16_t *)actual.item[0].data)[i] = (uint16_t)bits;
     }
-    ck_assert_int_eq(posref_judge(&out, &e.spec, POSREF_OP_ROTATE, &e.in, &golden, &actual, k->dtype,
-                                  posref_grade_default(k->dtype), &e.arena, &e.err), POSREF_OK);
+    ck_assert_int_eq(posref_judge(&out, &e.spec, POSREF_OP_ROTATE, &e.in, &golden, &actual,
+                                  k->dtype, posref_grade_default(k->dtype), &e.arena, &e.err),
+                     POSREF_OK);
     evaluation_close(&e);
     return out;
 }
@@ -269,7 +272,8 @@ START_TEST(wrong_kernels_fail)
         for (int after = 0; after < 2; after++)
             for (int wrong = RIGHT + 1; wrong < N_WRONG; wrong++)
                 for (int dtype = POSREF_F64; dtype <= POSREF_BF16; dtype++) {
-                    struct kernel k = {.dtype = (enum posref_dtype)dtype, .wrong = wrong};
+                    struct kernel k = {.dtype = (enum posref_dtype)dtype,
+                                       .wrong = (enum wrong)wrong};
                     const bool turns_all = sizes[s][0] == sizes[s][1];
                     if (wrong == REST_NOT_NORMED && turns_all)
                         continue;
