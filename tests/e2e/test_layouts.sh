@@ -86,7 +86,7 @@ done
 for layout in $norms; do
     for fault in eps_outside eps_missing sum_for_mean all_heads mean_subtracted no_weight \
         one_added_or_not other_order; do
-        caught $fault $layout 'fail -'
+        caught $fault "$layout" 'fail -'
     done
 done
 plugin=$plain
