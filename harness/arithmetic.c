@@ -70,7 +70,8 @@ enum posref_status posref_arithmetic_judge(struct posref_judgement *out,
     return POSREF_OK;
 }
 
-void posref_arithmetic_json(struct posref_buffer *out, struct posref_arithmetic *arithmetic)
+void posref_arithmetic_json(struct posref_buffer *out, struct posref_arithmetic *arithmetic,
+                            bool shard)
 {
     const char *separator = "";
     posref_buffer_text(out, "[");
@@ -86,7 +87,7 @@ void posref_arithmetic_json(struct posref_buffer *out, struct posref_arithmetic 
                                  (long long)part->n_failed);
             posref_recipes_json(out, &part->counts);
             posref_buffer_text(out, ", ");
-            posref_profile_json(out, part->profile);
+            posref_profile_json(out, part->profile, shard);
             posref_buffer_text(out, "}");
             separator = ", ";
         }

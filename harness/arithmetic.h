@@ -19,7 +19,8 @@ posref_arithmetic_judge(struct posref_judgement *out, struct posref_arithmetic *
                         const struct posref_arena *scratch, struct posref_error *err);
 
 /* A JSON list with an object for each scheme and dtype of which pairs were judged, as a stream's
- * footer has it. Once, at the end. */
-void posref_arithmetic_json(struct posref_buffer *out, struct posref_arithmetic *arithmetic);
+ * footer has it, or that of a shard. Once, at the end. */
+void posref_arithmetic_json(struct posref_buffer *out, struct posref_arithmetic *arithmetic,
+                            bool shard);
 
 #endif

@@ -79,7 +79,11 @@ static void merge_decades(json_t *into, const json_t *from)
         const json_t *other = json_array_get(from, k);
         json_t *mine = find(into, other, "bin");
         if (!mine) {
-            json_array_append_new(into, json_deep_copy(other));
+            size_t at = 0;
+            while (integer_of(json_array_get(into, at), "bin") < integer_of(other, "bin") &&
+                   at < json_array_size(into))
+                at++;
+            json_array_insert_new(into, at, json_deep_copy(other));
             continue;
         }
         json_object_set_new(mine, "buckets", merge_buckets(json_object_get(mine, "buckets"),
@@ -90,21 +94,38 @@ static void merge_decades(json_t *into, const json_t *from)
     }
 }
 
-/* The last position that a list of steps knows of below another. */
-static double last_below(const json_t *steps, double farthest, double position)
+/* Ascending lists of positions as one, each once. */
+static json_t *merge_positions(const json_t *a, const json_t *b)
 {
-    double last = farthest < position ? farthest : -1;
-    for (size_t k = 0; k < json_array_size(steps); k++)
-        for (size_t part = 0; part < 2; part++) {
-            const double at = posref_step_part(json_array_get(steps, k), part);
-            last = at < position && at > last ? at : last;
-        }
-    return last;
+    json_t *out = json_array();
+    size_t i = 0, j = 0;
+    while (i < json_array_size(a) || j < json_array_size(b)) {
+        json_t *x = json_array_get(a, i), *y = json_array_get(b, j);
+        const double at_x = x ? json_number_value(x) : HUGE_VAL;
+        const double at_y = y ? json_number_value(y) : HUGE_VAL;
+        json_array_append(out, at_x <= at_y ? x : y);
+        i += at_x <= at_y;
+        j += at_y <= at_x;
+    }
+    return out;
 }
 
-/* Steps of both where the error grows still. The position before one is the last that is known of:
- * there may have been a later one, which is then not claimed. */
-static json_t *merge_steps(const json_t *a, double a_farthest, const json_t *b, double b_farthest)
+/* The last position below another; -1: none. */
+static double last_below(const json_t *positions, double position)
+{
+    size_t low = 0, high = json_array_size(positions);
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (json_number_value(json_array_get(positions, middle)) < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? json_number_value(json_array_get(positions, low - 1)) : -1;
+}
+
+/* Steps of both where the error grows still, each after the last position before it. */
+static json_t *merge_steps(const json_t *a, const json_t *b, const json_t *positions)
 {
     json_t *out = json_array();
     size_t i = 0, j = 0;
@@ -122,10 +143,8 @@ static json_t *merge_steps(const json_t *a, double a_farthest, const json_t *b, 
         if (!(error > worst))
             continue;
         worst = error;
-        const double from_a = last_below(a, a_farthest, at);
-        const double from_b = last_below(b, b_farthest, at);
         json_t *copy = json_deep_copy(step);
-        json_array_set_new(copy, 0, json_real(fmax(from_a, from_b)));
+        json_array_set_new(copy, 0, json_real(last_below(positions, at)));
         json_array_append_new(out, copy);
     }
     return out;
@@ -137,9 +156,11 @@ static void merge_entry(json_t *into, const json_t *from)
     add_up(into, from, "elements");
     merge_recipes(json_object_get(into, "tried"), json_object_get(from, "tried"));
     merge_decades(json_object_get(into, "decades"), json_object_get(from, "decades"));
-    json_object_set_new(into, "steps",
-                        merge_steps(json_object_get(into, "steps"), number_of(into, "farthest"),
-                                    json_object_get(from, "steps"), number_of(from, "farthest")));
+    json_object_set_new(into, "positions", merge_positions(json_object_get(into, "positions"),
+                                                           json_object_get(from, "positions")));
+    json_object_set_new(into, "steps", merge_steps(json_object_get(into, "steps"),
+                                                   json_object_get(from, "steps"),
+                                                   json_object_get(into, "positions")));
     keep_larger(into, from, "farthest");
 }
 
@@ -157,5 +178,30 @@ void posref_arithmetic_merge(json_t *into, const json_t *list)
         }
         if (!found)
             json_array_append_new(into, json_deep_copy(other));
+    }
+}
+
+/* The place of an entry in a run: by scheme, then by dtype. */
+static int place_of(const json_t *entry)
+{
+    int scheme = 0;
+    while (scheme < POSREF_N_SCHEMES &&
+           strcmp(posref_scheme_info((enum posref_scheme)scheme)->name,
+                  text_of(entry, "scheme")) != 0)
+        scheme++;
+    return scheme * POSREF_N_DTYPES + posref_dtype_find(text_of(entry, "dtype"));
+}
+
+void posref_arithmetic_merge_end(json_t *list)
+{
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        json_t *entry = json_array_get(list, k);
+        size_t at = k;
+        json_object_del(entry, "positions");
+        while (at > 0 && place_of(json_array_get(list, at - 1)) > place_of(entry))
+            at--;
+        json_incref(entry);
+        json_array_remove(list, k);
+        json_array_insert_new(list, at, entry);
     }
 }

@@ -122,9 +122,10 @@ static enum posref_status read_shard(struct arguments *a, const char *text,
     bool good = digit && *end == '/' && end[1] >= '0' && end[1] <= '9';
     if (good)
         n = strtol(end + 1, &end, 10);
-    if (!good || *end || k < 1 || n < k || n > 65536)
+    if (!good || *end || k < 1 || n < k || n > POSREF_MAX_SHARDS)
         return posref_fail(err, POSREF_BAD_INPUT, "--shard",
-                           "must be K/N with 1 <= K <= N <= 65536, got '%.40s'", text);
+                           "must be K/N with 1 <= K <= N <= %d, got '%.40s'", POSREF_MAX_SHARDS,
+                           text);
     a->options.shard = (int)k;
     a->options.shard_of = (int)n;
     return POSREF_OK;

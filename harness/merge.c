@@ -3,7 +3,8 @@
 #include "merge.h"
 
 #include "choice.h"
-#include "report_arithmetic.h"
+#include "merge_footers.h"
+#include "report.h"
 #include "report_fields.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct line {
     size_t length;
     char *id;         /* owned */
     int dtype;
+    bool named; /* of those that the footer may have a sentence of */
 };
 
 struct merging {
@@ -23,15 +25,11 @@ struct merging {
     size_t n_inputs, at; /* the input at hand */
     const char *next;    /* its next line */
     json_t *header, *own_header; /* the first one; the present one's */
-    json_t *explanations, *arithmetic;
-    int64_t n_failing; /* failures that were looked at, of all shards */
-    bool seen[65536 + 1];
+    bool seen[POSREF_MAX_SHARDS + 1];
+    json_t *footer[POSREF_MAX_SHARDS + 1];
     struct line *line;
     size_t n_lines, room;
     struct posref_stream_counts counts;
-    int64_t n_unexplained, printed_bytes;
-    unsigned n_workers;
-    enum posref_verdict close_verdict;
     enum posref_status status;
     struct posref_error *err;
 };
@@ -55,7 +53,7 @@ static void read_header(struct merging *m, const json_t *line)
                                        "selection", NULL};
     const json_t *shard = json_object_get(line, "shard");
     int64_t index = integer_of(shard, "index"), of = integer_of(shard, "of");
-    if (!shard || of < 1 || index < 1 || index > of || of > 65536) {
+    if (!shard || of < 1 || index < 1 || index > of || of > POSREF_MAX_SHARDS) {
         fail(m, "is no shard of a run: its header names none");
         return;
     }
@@ -117,7 +115,11 @@ static void read_vector(struct merging *m, const json_t *line, const char *text,
     }
     const char *id = text_of(line, "id"), *dtype = text_of(line, "dtype");
     struct line *out = &m->line[m->n_lines];
-    *out = (struct line){.text = text, .length = length, .dtype = posref_dtype_find(dtype)};
+    const bool named = strcmp(text_of(line, "verdict"), "fail") == 0 &&
+                       strcmp(text_of(line, "grade"), "fail") == 0 &&
+                       !json_object_get(line, "property");
+    *out = (struct line){.text = text, .length = length, .dtype = posref_dtype_find(dtype),
+                         .named = named};
     out->id = strdup(id);
     if (!out->id) {
         no_memory(m);
@@ -127,44 +129,12 @@ static void read_vector(struct merging *m, const json_t *line, const char *text,
     count_line(m, line);
 }
 
-/* Adds a shard's explanations: the same ones become one, with the larger residual. */
-static void add_explanations(struct merging *m, const json_t *list)
-{
-    size_t i, j;
-    json_t *claim, *mine;
-    json_array_foreach(list, i, claim) {
-        bool found = false;
-        json_array_foreach(m->explanations, j, mine) {
-            if (found || strcmp(text_of(mine, "summary"), text_of(claim, "summary")) != 0 ||
-                strcmp(text_of(mine, "fault"), text_of(claim, "fault")) != 0)
-                continue;
-            found = true;
-            json_object_set_new(mine, "vectors",
-                                json_integer(integer_of(mine, "vectors") +
-                                             integer_of(claim, "vectors")));
-            json_object_set_new(mine, "untold", json_integer(integer_of(mine, "untold") +
-                                                             integer_of(claim, "untold")));
-            if (number_of(claim, "residual") > number_of(mine, "residual"))
-                json_object_set(mine, "residual", json_object_get(claim, "residual"));
-        }
-        if (!found && json_array_append_new(m->explanations, json_deep_copy(claim)) != 0)
-            no_memory(m);
-    }
-}
-
+/* Kept under the shard's number: they are added up in that order. */
 static void read_footer(struct merging *m, const json_t *line)
 {
-    const json_t *list = json_object_get(line, "explanations");
-    add_explanations(m, list);
-    posref_arithmetic_merge(m->arithmetic, json_object_get(line, "arithmetic"));
-    m->n_failing += json_array_size(list) ? integer_of(json_array_get(list, 0), "failing")
-                                          : integer_of(line, "unexplained");
-    m->n_unexplained += integer_of(line, "unexplained");
-    m->printed_bytes += integer_of(line, "printed_bytes");
-    m->n_workers += (unsigned)integer_of(line, "workers");
-    int close = posref_verdict_find(text_of(line, "close"));
-    if (close > POSREF_VERDICT_PASS)
-        m->close_verdict = (enum posref_verdict)close;
+    if (m->own_header)
+        m->footer[integer_of(json_object_get(m->own_header, "shard"), "index")] =
+            json_incref((json_t *)(uintptr_t)line);
     json_decref(m->own_header);
     m->own_header = NULL;
 }
@@ -230,45 +200,91 @@ static void prove(struct merging *m)
                                 (long long)integer_of(m->header, "selected"), n_dtypes);
 }
 
+/* The sentences of the first failures of the run. */
+static void add_sentences(struct posref_buffer *out, const struct merging *m,
+                          const json_t *sentences)
+{
+    const char *separator = "";
+    size_t n = 0;
+    posref_buffer_text(out, "[");
+    for (size_t k = 0; k < m->n_lines && n < POSREF_N_NAMED; k++) {
+        char key[POSREF_MAX_ID + 16];
+        snprintf(key, sizeof key, "%s %s", m->line[k].id,
+                 posref_dtype_name((enum posref_dtype)m->line[k].dtype));
+        const json_t *one = m->line[k].named ? json_object_get(sentences, key) : NULL;
+        n += m->line[k].named;
+        if (!one)
+            continue;
+        posref_buffer_text(out, separator);
+        posref_report_json_value(out, one);
+        separator = ", ";
+    }
+    posref_buffer_text(out, "]");
+}
+
+#define N_TEXTS 4
+
+static void write_footer(struct merging *m, struct posref_buffer *out, bool *conforms,
+                         int64_t *n_judged)
+{
+    struct posref_merged_footers merged;
+    struct posref_buffer text[N_TEXTS];
+    const size_t n = (size_t)integer_of(json_object_get(m->header, "shard"), "of");
+    bool good = posref_merge_footers(&merged, m->footer + 1, n);
+    for (int k = 0; k < N_TEXTS; k++)
+        posref_buffer_init(&text[k], MAX_BYTES);
+    if (good) {
+        posref_report_json_value(&text[0], merged.explanations);
+        if (merged.description)
+            posref_report_json_value(&text[1], merged.description);
+        else
+            posref_buffer_text(&text[1], "null");
+        add_sentences(&text[2], m, merged.sentences);
+        posref_report_json_value(&text[3], merged.arithmetic);
+    }
+    for (int k = 0; k < N_TEXTS; k++) {
+        posref_buffer_add(&text[k], "", 1);
+        good = good && !text[k].failed;
+    }
+    *conforms = posref_counts_conform(&m->counts, merged.close_verdict, n_judged);
+    const struct posref_stream_footer footer = {.counts = &m->counts,
+                                                .explanations = text[0].data,
+                                                .description = text[1].data,
+                                                .sentences = text[2].data,
+                                                .arithmetic = text[3].data,
+                                                .n_unexplained = (size_t)merged.n_unexplained,
+                                                .close_verdict = merged.close_verdict,
+                                                .printed = merged.printed ? merged.printed : "",
+                                                .printed_bytes = (uint64_t)merged.printed_bytes,
+                                                .n_workers = merged.n_workers,
+                                                .left = &merged.left,
+                                                .conforms = *conforms && *n_judged > 0};
+    if (good)
+        posref_stream_footer(out, &footer);
+    else
+        no_memory(m);
+    for (int k = 0; k < N_TEXTS; k++)
+        posref_buffer_clear(&text[k]);
+    posref_merged_footers_clear(&merged);
+}
+
 static void write_stream(struct merging *m, struct posref_buffer *out, bool *conforms,
                          int64_t *n_judged)
 {
-    struct posref_buffer explanations, arithmetic;
-    posref_buffer_init(&explanations, MAX_BYTES);
-    posref_buffer_init(&arithmetic, MAX_BYTES);
+    struct posref_buffer footer;
+    posref_buffer_init(&footer, MAX_BYTES);
+    write_footer(m, &footer, conforms, n_judged); /* reads the header's shard */
     json_object_del(m->header, "shard");
     json_object_set(m->header, "vectors", json_object_get(m->header, "selected"));
     posref_report_json_value(out, m->header);
     posref_buffer_text(out, "\n");
     for (size_t k = 0; k < m->n_lines; k++)
         posref_buffer_add(out, m->line[k].text, m->line[k].length);
-    for (size_t k = 0; k < json_array_size(m->explanations); k++)
-        json_object_set_new(json_array_get(m->explanations, k), "failing",
-                            json_integer(m->n_failing));
-    posref_report_json_value(&explanations, m->explanations);
-    posref_buffer_add(&explanations, "", 1);
-    posref_report_json_value(&arithmetic, m->arithmetic);
-    posref_buffer_add(&arithmetic, "", 1);
-    *conforms = posref_counts_conform(&m->counts, m->close_verdict, n_judged);
-    const struct posref_stream_footer footer = {.counts = &m->counts,
-                                                .explanations = explanations.data,
-                                                .description = "null",
-                                                .sentences = "[]",
-                                                .arithmetic = arithmetic.data,
-                                                .n_unexplained = (size_t)m->n_unexplained,
-                                                .close_verdict = m->close_verdict,
-                                                .printed = "",
-                                                .printed_bytes = (uint64_t)m->printed_bytes,
-                                                .n_workers = m->n_workers,
-                                                .conforms = *conforms && *n_judged > 0};
-    if (explanations.failed || arithmetic.failed)
+    if (footer.length)
+        posref_buffer_add(out, footer.data, footer.length);
+    if (out->failed || footer.failed)
         no_memory(m);
-    else
-        posref_stream_footer(out, &footer);
-    posref_buffer_clear(&explanations);
-    posref_buffer_clear(&arithmetic);
-    if (out->failed)
-        no_memory(m);
+    posref_buffer_clear(&footer);
 }
 
 enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64_t *n_judged,
@@ -281,9 +297,6 @@ enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64
     m->inputs = inputs;
     m->n_inputs = n;
     m->err = err;
-    m->close_verdict = POSREF_VERDICT_PASS;
-    m->explanations = json_array();
-    m->arithmetic = json_array();
     for (m->at = 0; m->at < n && m->status == POSREF_OK; m->at++) {
         struct posref_error why;
         m->next = inputs[m->at].lines;
@@ -300,8 +313,8 @@ enum posref_status posref_merge(struct posref_buffer *out, bool *conforms, int64
     free(m->line);
     json_decref(m->header);
     json_decref(m->own_header);
-    json_decref(m->explanations);
-    json_decref(m->arithmetic);
+    for (int k = 0; k <= POSREF_MAX_SHARDS; k++)
+        json_decref(m->footer[k]);
     free(m);
     return status;
 }

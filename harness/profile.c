@@ -156,7 +156,7 @@ static void add_bin(struct posref_buffer *out, const struct posref_profile_bin *
     posref_buffer_text(out, "]}");
 }
 
-void posref_profile_json(struct posref_buffer *out, struct posref_profile *p)
+void posref_profile_json(struct posref_buffer *out, struct posref_profile *p, bool shard)
 {
     const char *separator = "";
     double worst = 0, before = -1;
@@ -187,4 +187,12 @@ void posref_profile_json(struct posref_buffer *out, struct posref_profile *p)
     }
     posref_buffer_text(out, "], \"farthest\": ");
     posref_stream_number(out, before);
+    if (!shard)
+        return;
+    posref_buffer_text(out, ", \"positions\": [");
+    for (size_t k = 0; k < p->room; k++) {
+        posref_buffer_text(out, k ? ", " : "");
+        posref_stream_number(out, p->place[k].position);
+    }
+    posref_buffer_text(out, "]");
 }

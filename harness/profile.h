@@ -38,8 +38,9 @@ void posref_profile_see(void *ctx, double position, double error, double signed_
 
 /* The members of a stream's footer, without braces: "decades" with n, worst, signed_sum and
  * buckets; "steps": where the largest error so far grows with |position|, as [last position before
- * (-1: none), position, error]; "farthest": the last position. Ends the profile. */
-void posref_profile_json(struct posref_buffer *out, struct posref_profile *profile);
+ * (-1: none), position, error]; "farthest": the last position; of a shard also "positions", all of
+ * them, without which shards could not be joined. Ends the profile. */
+void posref_profile_json(struct posref_buffer *out, struct posref_profile *profile, bool shard);
 
 /* The largest error that a bucket stands for. */
 double posref_profile_bucket_end(int bucket);

@@ -50,5 +50,7 @@ void posref_arithmetic_report(struct posref_buffer *out, const struct posref_tal
 /* Adds a shard's list to another: counts add up, recipes that either dropped are dropped. The list
  * `into` is changed in place. */
 void posref_arithmetic_merge(json_t *into, const json_t *list);
+/* After the last: in the order of a run, without what only shards have. */
+void posref_arithmetic_merge_end(json_t *list);
 
 #endif

@@ -9,6 +9,8 @@
 #include <jansson.h>
 
 #define POSREF_STREAM_FORMAT 1
+#define POSREF_N_NAMED 64 /* failures of which a footer may say by what they are explained */
+#define POSREF_MAX_SHARDS 65536
 
 struct posref_stream_header {
     const struct posref_test_options *options;

@@ -179,7 +179,7 @@ static enum posref_status explain(struct posref_buffer text[N_TEXTS], size_t *n_
     posref_explainer_json(&text[0], n_unexplained, run->explainer);
     posref_explainer_describe(&text[1], run->explainer);
     add_sentences(&text[2], run);
-    posref_arithmetic_json(&text[3], run->arithmetic);
+    posref_arithmetic_json(&text[3], run->arithmetic, run->options->shard_of > 0);
     for (int k = 0; k < N_TEXTS; k++) {
         posref_buffer_add(&text[k], "", 1);
         if (text[k].failed)

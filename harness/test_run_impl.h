@@ -10,7 +10,6 @@
 #define POSREF_CHUNK_VECTORS 128
 #define POSREF_CHUNK_BYTES ((size_t)4 << 20) /* of doubles: dtypes of a chunk fit one hand-over */
 #define POSREF_MAX_LINE_BYTES ((size_t)1 << 20)
-#define POSREF_N_NAMED 64
 
 /* The last of a chunk may be two: the stored vector, and the same on drawn inputs. */
 #define POSREF_CHUNK_MOST (POSREF_CHUNK_VECTORS + 1)

@@ -184,7 +184,7 @@ static json_t *profile(int shard, int shards)
     posref_buffer_init(&text, 1 << 20);
     posref_buffer_text(&text, "[{\"scheme\": \"rope\", \"dtype\": \"f32\", \"failed\": 0, "
                               "\"elements\": 0, \"tried\": [], ");
-    posref_profile_json(&text, p);
+    posref_profile_json(&text, p, true);
     posref_buffer_text(&text, "}]");
     json_t *list = json_loadb(text.data, text.length, 0, NULL);
     ck_assert_ptr_nonnull(list);
@@ -242,7 +242,7 @@ START_TEST(one_bad_position_ends_it)
         posref_profile_see(p, at, at == 40 ? HUGE_VAL : 1e-8, 0);
     posref_buffer_init(&text, 1 << 20);
     posref_buffer_text(&text, "{");
-    posref_profile_json(&text, p);
+    posref_profile_json(&text, p, false);
     posref_buffer_text(&text, "}");
     json_t *entry = json_loadb(text.data, text.length, 0, NULL);
     ck_assert_ptr_nonnull(entry);
