@@ -82,7 +82,9 @@ static enum posref_status try_plugin(bool *caught, const struct posref_bad_plugi
     snprintf(path, sizeof path, "%s/%s.so", dir, bad->name);
     struct posref_test_options options = {
         .plugin = path, .config = "", .suite = "smoke", .db_path = db_path, .filter = filter,
-        .filter_text = "", .command = "posref selftest", .timeout_s = 1, .start_timeout_s = 2,
+        .filter_text = "", .command = "posref selftest", .timeout_s = 1,
+        .start_timeout_s = bad->memory_mib ? 20 : 2, /* to fill it */
+        .memory_limit_bytes = (uint64_t)bad->memory_mib << 20,
         .id_kind = fresh                        ? POSREF_ID_FRESH
                    : posref_id_is_property(id) ? POSREF_ID_PROPERTY
                                                : POSREF_ID_GOLDEN};

@@ -47,23 +47,17 @@ static bool add_sentences(json_t *into, const json_t *list)
     return good;
 }
 
-/* What no fault explains was looked at shard by shard: where they say the same, that is said of
- * all, else what is said of the most. */
+/* What no fault explains was looked at shard by shard: that of the most vectors stands, and says of
+ * how many it speaks. */
 static bool add_description(struct posref_merged_footers *out, const json_t *footer)
 {
     const json_t *theirs = json_object_get(footer, "description");
-    if (!json_is_object(theirs))
+    if (!json_is_object(theirs) ||
+        integer_of(theirs, "vectors") <= integer_of(out->description, "vectors"))
         return true;
-    const int64_t before = integer_of(out->description, "vectors");
-    const int64_t more = integer_of(theirs, "vectors");
-    const bool same = strcmp(text_of(out->description, "summary"), text_of(theirs, "summary")) == 0;
-    if (!out->description || (!same && more > before)) {
-        json_decref(out->description);
-        out->description = json_deep_copy(theirs);
-        return out->description != NULL;
-    }
-    return !same || json_object_set_new(out->description, "vectors",
-                                        json_integer(before + more)) == 0;
+    json_decref(out->description);
+    out->description = json_deep_copy(theirs);
+    return out->description != NULL;
 }
 
 static bool add_footer(struct posref_merged_footers *out, const json_t *footer)

@@ -52,6 +52,12 @@ bool posref_group_has(const struct posref_group *group, enum posref_cell_state s
 /* Appends one explanation as a sentence of plain text; false: a runner-up, which is no claim. */
 bool posref_claim_text(struct posref_buffer *out, const json_t *claim);
 
+/* Appends text for a format, with what that does not allow escaped. */
+typedef void posref_escape(struct posref_buffer *out, const char *text);
+/* The command of a failure, and after `between` its curl line where it has one. */
+void posref_line_repeat(struct posref_buffer *out, const struct posref_tally *tally,
+                        const json_t *line, posref_escape *escape, const char *between);
+
 /* Calls visit for every vector's line, in order. */
 void posref_tally_each(const struct posref_tally *tally,
                        void (*visit)(void *ctx, const json_t *line), void *ctx);
@@ -63,8 +69,8 @@ const char *posref_line_why(const json_t *line);
 bool posref_line_fails(const json_t *line);
 /* What a group has beside scheme and op: the scaling, or "property NAME". */
 const char *posref_group_label(char out[48], const struct posref_group *group);
-/* "command id=ID --dtype DTYPE", with --nonce where the inputs were drawn, which repeats
- * one line. */
+/* "command id=ID --dtype DTYPE", with --nonce where the inputs were drawn and --require where the
+ * op may not be declined, which repeats one line. */
 void posref_line_command(struct posref_buffer *out, const struct posref_tally *tally,
                          const json_t *line);
 /* The curl line that shows the vector of one line; false, and nothing: no database has it. */

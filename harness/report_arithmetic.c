@@ -161,6 +161,16 @@ void posref_arithmetic_text(struct posref_buffer *out, const json_t *entry, cons
     (void)posref_valid_text(out, entry);
 }
 
+void posref_arithmetic_escaped(struct posref_buffer *out, const json_t *entry,
+                               posref_escape *escape)
+{
+    struct posref_buffer text;
+    posref_buffer_init(&text, 1 << 16);
+    posref_arithmetic_text(&text, entry, "; ");
+    escape(out, text.failed ? "" : text.data);
+    posref_buffer_clear(&text);
+}
+
 void posref_arithmetic_each(const struct posref_tally *tally,
                             void (*draw)(void *ctx, const char *scheme,
                                          const json_t *const entry[POSREF_N_FLOATS]),

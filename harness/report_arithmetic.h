@@ -26,6 +26,9 @@ bool posref_valid_text(struct posref_buffer *out, const json_t *entry);
 
 /* Both, with `between` where there are both. */
 void posref_arithmetic_text(struct posref_buffer *out, const json_t *entry, const char *between);
+/* The same on one line, escaped for a format. */
+void posref_arithmetic_escaped(struct posref_buffer *out, const json_t *entry,
+                               posref_escape *escape);
 
 /* Part 0, 1 or 2 of a step: see posref_profile_json. */
 double posref_step_part(const json_t *step, size_t part);

@@ -125,15 +125,11 @@ static void draw_arithmetic(void *ctx, const char *scheme,
     struct posref_buffer *out = ctx;
     posref_buffer_printf(out, "<h2>Arithmetic: %s</h2>\n<ul>\n", scheme);
     for (int d = 0; d < POSREF_N_FLOATS; d++) {
-        struct posref_buffer text;
         if (!entry[d])
             continue;
-        posref_buffer_init(&text, 1 << 16);
-        posref_arithmetic_text(&text, entry[d], "; ");
         posref_buffer_printf(out, "<li>%s: ", posref_dtype_name((enum posref_dtype)d));
-        posref_report_xml(out, text.failed ? "" : text.data);
+        posref_arithmetic_escaped(out, entry[d], posref_report_xml);
         posref_buffer_text(out, "</li>\n");
-        posref_buffer_clear(&text);
     }
     posref_buffer_text(out, "</ul>\n<table><tr><th>position</th>");
     for (int d = 0; d < POSREF_N_FLOATS; d++)
@@ -200,9 +196,15 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
     posref_buffer_text(out, "</ul>\n");
 }
 
+static void add_code(struct posref_buffer *out, const char *text)
+{
+    posref_buffer_text(out, "<code>");
+    posref_report_xml(out, text);
+    posref_buffer_text(out, "</code>");
+}
+
 static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
 {
-    struct posref_buffer command;
     if (tally->n_failures == 0)
         return;
     posref_buffer_printf(out, "<h2>Failures</h2>\n<p>The first of %lld, each with the command that "
@@ -210,17 +212,14 @@ static void add_failures(struct posref_buffer *out, const struct posref_tally *t
                          "<th>verdict</th><th>repeat</th></tr>\n", (long long)tally->n_failures);
     for (int k = 0; k < POSREF_FIRST_FAILURES && tally->failure[k]; k++) {
         const json_t *line = tally->failure[k];
-        posref_buffer_init(&command, 1 << 16);
-        posref_line_command(&command, tally, line);
-        posref_buffer_text(out, "<tr><td><code>");
-        posref_report_xml(out, text_of(line, "id"));
-        posref_buffer_printf(out, "</code></td><td>%s</td><td>%s: ", text_of(line, "dtype"),
+        posref_buffer_text(out, "<tr><td>");
+        add_code(out, text_of(line, "id"));
+        posref_buffer_printf(out, "</td><td>%s</td><td>%s: ", text_of(line, "dtype"),
                              text_of(line, "verdict"));
         posref_report_xml(out, posref_line_why(line));
-        posref_buffer_text(out, "</td><td><code>");
-        posref_report_xml(out, command.failed ? "" : command.data);
-        posref_buffer_text(out, "</code></td></tr>\n");
-        posref_buffer_clear(&command);
+        posref_buffer_text(out, "</td><td>");
+        posref_line_repeat(out, tally, line, add_code, "<br>");
+        posref_buffer_text(out, "</td></tr>\n");
     }
     posref_buffer_text(out, "</table>\n");
 }

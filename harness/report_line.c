@@ -52,6 +52,8 @@ void posref_line_command(struct posref_buffer *out, const struct posref_tally *t
                          text_of(line, "id"), text_of(line, "dtype"));
     if (json_object_get(line, "nonce"))
         posref_buffer_printf(out, " --nonce %s", text_of(line, "nonce"));
+    if (json_is_true(json_object_get(line, "required")))
+        posref_buffer_printf(out, " --require %s", text_of(line, "op"));
 }
 
 bool posref_line_curl(struct posref_buffer *out, const json_t *line)
@@ -62,6 +64,22 @@ bool posref_line_curl(struct posref_buffer *out, const json_t *line)
     posref_buffer_printf(out, "curl localhost:8080/v1/vectors/%.*s",
                          (int)strcspn(text_of(line, "id"), "@"), text_of(line, "id"));
     return true;
+}
+
+void posref_line_repeat(struct posref_buffer *out, const struct posref_tally *tally,
+                        const json_t *line, posref_escape *escape, const char *between)
+{
+    struct posref_buffer text;
+    posref_buffer_init(&text, 1 << 16);
+    posref_line_command(&text, tally, line);
+    escape(out, text.failed ? "" : text.data);
+    posref_buffer_clear(&text);
+    posref_buffer_init(&text, 1 << 16);
+    if (posref_line_curl(&text, line)) {
+        posref_buffer_text(out, between);
+        escape(out, text.failed ? "" : text.data);
+    }
+    posref_buffer_clear(&text);
 }
 
 const char *posref_group_label(char out[48], const struct posref_group *group)

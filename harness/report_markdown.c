@@ -53,15 +53,11 @@ static void draw_arithmetic(void *ctx, const char *scheme,
     struct posref_buffer *out = ctx;
     posref_buffer_printf(out, "\n### Arithmetic: %s\n\n", scheme);
     for (int d = 0; d < POSREF_N_FLOATS; d++) {
-        struct posref_buffer text;
         if (!entry[d])
             continue;
-        posref_buffer_init(&text, 1 << 16);
-        posref_arithmetic_text(&text, entry[d], "; ");
         posref_buffer_printf(out, "- %s: ", posref_dtype_name((enum posref_dtype)d));
-        add_escaped(out, text.failed ? "" : text.data);
+        posref_arithmetic_escaped(out, entry[d], add_escaped);
         posref_buffer_text(out, "\n");
-        posref_buffer_clear(&text);
     }
     posref_buffer_text(out, "\n| position |");
     for (int d = 0; d < POSREF_N_FLOATS; d++)
@@ -116,22 +112,18 @@ static void add_explanations(struct posref_buffer *out, const json_t *footer)
 
 static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
 {
-    struct posref_buffer command;
     if (tally->n_failures == 0)
         return;
     posref_buffer_printf(out, "\n### Failures (%lld)\n\n| vector | dtype | verdict | repeat |\n"
                          "|---|---|---|---|\n", (long long)tally->n_failures);
     for (int k = 0; k < POSREF_FIRST_FAILURES && tally->failure[k]; k++) {
         const json_t *line = tally->failure[k];
-        posref_buffer_init(&command, 1 << 16);
-        posref_line_command(&command, tally, line);
         posref_buffer_text(out, "| ");
         add_code(out, text_of(line, "id"));
         posref_buffer_printf(out, " | %s | %s | ", text_of(line, "dtype"),
                              text_of(line, "verdict"));
-        add_code(out, command.failed ? "" : command.data);
+        posref_line_repeat(out, tally, line, add_code, "<br>");
         posref_buffer_text(out, " |\n");
-        posref_buffer_clear(&command);
     }
 }
 

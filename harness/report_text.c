@@ -317,10 +317,10 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
     posref_buffer_text(out, "     ");
     posref_line_command(out, tally, line);
     posref_buffer_text(out, "\n");
-    if (k == 0 && !json_object_get(line, "nonce")) { /* once: the others differ in the id alone */
+    if (!json_object_get(line, "nonce")) {
         posref_buffer_text(out, "     ");
         (void)posref_line_curl(out, line);
-        posref_buffer_text(out, "  (posref serve)\n");
+        posref_buffer_text(out, k ? "\n" : "  (posref serve)\n");
     }
 }
 

@@ -16,6 +16,7 @@ struct posref_bad_plugin {
                                   * this; NULL: the stored vectors, where dim is 4 */
     bool no_plugin;              /* refused as bad input: no run at all */
     const char *close;           /* verdict of closing it, NULL: pass */
+    unsigned memory_mib;         /* its limit; 0: none */
     const char *what;            /* what it does, for people */
 };
 extern const struct posref_bad_plugin posref_zoo[];

@@ -156,11 +156,17 @@ same "$(jq -s 'length' merged.jsonl)" $((n + 2)) 'lines of the merged stream'
 cp merged.jsonl lines
 fits merged.jsonl merged.json
 for k in 1 2 3; do cp s$k kept$k; done
-for mutant in leaves_threads declares_varying prints exotic_bent null_write; do
+for mutant in leaves_threads declares_varying prints null_write; do
     plugin=$BUILD/mutants/$mutant.so
     case $mutant in leaves_threads | declares_varying | prints) want=0 ;; *) want=1 ;; esac
-    sharded $mutant "$plugin" $want
+    sharded $mutant "$plugin" $want op=rotate --dtype f32
 done
+# What nothing explains is described as the shard with the most of it saw it.
+plugin=$BUILD/mutants/exotic_bent.so
+for k in 1 2; do judge --shard $k/2 op=rotate --dtype f32 --report jsonl:s$k; done
+run merge s1 s2 --report json:merged.json
+same "$(jq -c .description merged.json)" \
+    "$(jq -sc '[.[] | .description | select(.)] | max_by(.vectors)' s1 s2)" 'one description'
 plugin=$BUILD/plugins/example_rope.so
 for k in 1 2 3; do cp kept$k s$k; done
 # The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.
