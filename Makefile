@@ -32,7 +32,8 @@ UNIT = $(UNIT_SOURCES:%.c=$(BUILD)/%)
 UNIT_SHARED = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(UNIT_SOURCES),$(wildcard tests/unit/*.c)))
 # The longest first, so that the others fill the processors up to the end.
 E2E_LONG = server_check page reports plugin_doc models resolve_families resolve connections \
-           properties server exec resolve_towers selftest drawn suites layouts server_life identify
+           properties shards server exec resolve_towers selftest drawn suites layouts \
+           server_life identify
 E2E = $(E2E_LONG:%=tests/e2e/test_%.sh) \
       $(filter-out $(E2E_LONG:%=tests/e2e/test_%.sh),$(wildcard tests/e2e/test_*.sh))
 
