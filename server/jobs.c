@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Beside one long evaluation on the same CPU, the 99th percentile of short answers was 3.9 ms with
- * this, 6.4 ms with 10 and 12 ms with 0; alone it was 3.9 ms (docs/http.md). */
+/* Beside two endless long requests on one CPU, the 99th percentile of short answers was 4.2 ms with
+ * this, 6.4 ms with 10 and 12 ms with 0; a server without any had 4.6 ms (docs/http.md). */
 #define NICENESS 19
 
 struct posref_jobs {
