@@ -40,17 +40,22 @@ static void make_vector(struct posref_vector *out, const struct posref_arena *ar
     must(posref_check_vector(out, &request, &y, arena, &err) == POSREF_OK);
 }
 
-/* Makes what was sent the golden output, so that there is nothing to explain. */
-static void agree(struct posref_vector *vector, const struct posref_tensors *outputs)
+/* Makes what was sent the golden output, so that there is nothing to explain; false where that
+ * cannot be: an infinity. */
+static bool agree(struct posref_vector *vector, const struct posref_tensors *outputs)
 {
     const struct posref_tensor *y = posref_tensors_find(outputs, "y");
     if (!y || posref_tensor_count(y) != N_POSITIONS * DIM)
-        return;
+        return true;
     const double *sent = y->data;
     double *golden = vector->outputs.item[0].data;
-    for (int i = 0; i < N_POSITIONS * DIM; i++)
+    bool possible = true;
+    for (int i = 0; i < N_POSITIONS * DIM; i++) {
+        possible = possible && !isinf(sent[i]);
         if (isfinite(sent[i]))
             golden[i] = sent[i];
+    }
+    return possible;
 }
 
 static void check_answer(struct posref_buffer *out)
@@ -80,10 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(posref_uri_parse(&uri, targets[data[0] >> 1 & 3], &err) == POSREF_OK);
     make_vector(&vector, &arena);
     enum posref_status status = posref_outputs_read(&outputs, &call, &arena, &err);
-    if (status == POSREF_OK) {
+    if (status == POSREF_OK && (data[0] >= EXPLAIN || agree(&vector, &outputs.tensors))) {
         struct posref_buffer out;
-        if (data[0] < EXPLAIN)
-            agree(&vector, &outputs.tensors);
         posref_buffer_init(&out, (size_t)1 << 20);
         status = posref_check_outputs(&out, &vector, &outputs.tensors, NULL, outputs.dtype,
                                       outputs.gate, &arena, &err);
