@@ -81,7 +81,7 @@ static void look_at_singles(struct sight *s, const struct posref_bent *bent,
 
 static void look(struct sight *s, const struct posref_explainer *e, const struct explain_failure *f)
 {
-    const struct posref_bend right = {.spec = *f->spec, .wants_pairs = true};
+    const struct posref_bend right = {.spec = f->spec, .wants_pairs = true};
     struct posref_bent bent;
     posref_heap_reset(e->scratch);
     const struct posref_arena arena = posref_heap_arena(e->scratch);

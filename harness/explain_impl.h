@@ -14,6 +14,7 @@ struct explain_failure {
     enum posref_dtype dtype;
     int class;
     bool bent;           /* it has a bent form: trying a claim costs little */
+    int64_t work;        /* what that costs: elements of a bent form, else products or so */
     double right;        /* its distance from the right answer, in limits */
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
     bool copies_stand;   /* channels behind rotary_dim came back as they were */
@@ -22,6 +23,7 @@ struct explain_failure {
 
 #define EXPLAIN_ALIVE 12
 #define EXPLAIN_KILLERS 3
+#define EXPLAIN_SINGLES 256 /* single faults, each value apart */
 
 /* A claim that is tried, or was. */
 struct explain_candidate {
@@ -39,6 +41,7 @@ struct explain_class {
     int n, room;
     struct explain_candidate alive[EXPLAIN_ALIVE];
     int n_alive;
+    signed char first_fit[EXPLAIN_SINGLES]; /* enum explain_fit of each single and failure[0] */
     struct posref_claim second; /* of those that do not fit, the one that did so longest */
     int second_fits, second_killer; /* how many failures it fits, and the first it does not; -1 */
     int chosen; /* index of the explanation, or -1 */
@@ -85,13 +88,33 @@ enum explain_fit posref_explain_try(double *residual, const struct posref_claim 
                                     const struct explain_failure *failure,
                                     const struct posref_arena *scratch);
 
-/* Estimates the parameter of a fault (one that says `estimated`) on top of `base` (no faults:
- * fault[0] NULL) from one failure; false: the output does not show one. `sloping`: from differences
- * between positions, which their offset leaves alone. */
-bool posref_explain_estimate(double *value, const struct posref_fault *fault,
-                             const struct posref_claim *base,
-                             const struct explain_failure *failure, bool sloping,
-                             const struct posref_arena *scratch);
+/* The same of what posref_claim_bend made of the claim, when some of its faults take part. */
+enum explain_fit posref_explain_try_bend(double *residual, const struct posref_claim *claim,
+                                         const struct posref_bend *bend,
+                                         const struct explain_failure *failure,
+                                         const struct posref_arena *scratch);
+
+/* An output beside what should have come out, to estimate parameters from. */
+struct explain_sample {
+    struct posref_bend bend; /* its spec is the failure's, or `changed` */
+    struct posref_spec changed;
+    struct posref_bent bent;
+    struct posref_tensors actual;
+    double *value; /* room for what each pair says */
+    int n;         /* of them */
+    int n_frequencies;
+    bool reversed; /* sine for cosine: pairs turn the other way */
+};
+
+/* What a failure shows on top of `base` (no faults: fault[0] NULL), in memory of `scratch`; false:
+ * nothing can be compared. */
+bool posref_explain_sample(struct explain_sample *out, const struct posref_claim *base,
+                           const struct explain_failure *failure,
+                           const struct posref_arena *scratch);
+/* Estimates the parameter of a fault (one that says `estimated`) from a sample; false: it does not
+ * show one. `sloping`: from differences between positions, which their offset leaves alone. */
+bool posref_explain_estimate(double *value, struct explain_sample *sample,
+                             const struct posref_fault *fault, bool sloping);
 
 /* Fills alive of every class, then the explanations. */
 POSREF_MUST_USE enum posref_status posref_explain_classes(struct posref_explainer *e,

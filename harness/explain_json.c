@@ -18,7 +18,8 @@ static bool sentence(struct posref_buffer *out, const struct posref_claim *claim
                      const struct explain_failure *f)
 {
     struct posref_bend bend;
-    if (!posref_claim_bend(&bend, claim, f->spec, f->op))
+    struct posref_spec changed;
+    if (!posref_claim_bend(&bend, &changed, claim, f->spec, f->op))
         return false;
     posref_claim_summary(out, claim, &bend, f->spec);
     return true;
@@ -169,7 +170,8 @@ static void add_explanation(struct posref_buffer *out, const struct posref_expla
 {
     const struct explain_explanation *x = &e->explanation[number];
     const struct explain_failure *example = &e->failure[x->example];
-    struct posref_bend bend = {.spec = *example->spec};
+    struct posref_bend bend;
+    struct posref_spec changed;
     struct posref_buffer text;
     posref_buffer_text(out, "{\"fault\": \"");
     posref_claim_name(out, &x->claim);
@@ -191,8 +193,8 @@ static void add_explanation(struct posref_buffer *out, const struct posref_expla
     if (x->covers)
         add_sentences(out, e, number);
     posref_buffer_text(out, ", \"spec\": ");
-    (void)posref_claim_bend(&bend, &x->claim, example->spec, example->op);
-    posref_spec_json(out, &bend.spec);
+    (void)posref_claim_bend(&bend, &changed, &x->claim, example->spec, example->op);
+    posref_spec_json(out, bend.spec);
     posref_buffer_text(out, "}");
 }
 

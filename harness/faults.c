@@ -89,7 +89,7 @@ bool posref_fault_concerns(const struct posref_fault *fault, int scheme)
 static void drop_what_does_not_apply(struct posref_spec *spec)
 {
     for (int f = 0; f < POSREF_N_FIELDS; f++)
-        if (!posref_field_applies(spec, (enum posref_field)f))
+        if (spec->given[f] && !posref_field_applies(spec, (enum posref_field)f))
             spec->given[f] = false;
 }
 
@@ -99,45 +99,49 @@ static bool add_steps(struct posref_bend *out, const struct posref_fault *fault,
     bool any = false;
     for (int k = 0; k < 2; k++) {
         const enum posref_bend_kind kind = fault->bend[k];
-        if (kind == POSREF_BEND_NOTHING || !posref_bend_applies(kind, &out->spec, op))
+        if (kind == POSREF_BEND_NOTHING || !posref_bend_applies(kind, out->spec, op))
             continue;
         any = posref_bend_add(out, kind, value);
     }
     return any;
 }
 
-/* The spec stays as it is where the fault does not apply. */
-static bool change(struct posref_spec *spec, const struct posref_fault *fault, double value)
+/* *changed is the spec as the fault has it; false: it does not apply. */
+static bool change(struct posref_spec *changed, const struct posref_spec *spec,
+                   const struct posref_fault *fault, double value)
 {
-    struct posref_spec changed = *spec;
-    if (!(fault->change ? fault->change(&changed, value)
-                        : posref_change_field(&changed, fault->field, value)))
-        return false;
-    *spec = changed;
-    return true;
+    *changed = *spec;
+    return fault->change ? fault->change(changed, value)
+                         : posref_change_field(changed, fault->field, value);
 }
 
-bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
-                       const struct posref_spec *right, enum posref_op op)
+unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
+                           const struct posref_claim *claim, const struct posref_spec *right,
+                           enum posref_op op)
 {
-    bool any = false, changed = false;
-    *out = (struct posref_bend){.spec = *right};
+    struct posref_spec second;
+    unsigned parts = 0;
+    *out = (struct posref_bend){.spec = right};
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        if (posref_fault_is_spec(claim->fault[k]) &&
-            change(&out->spec, claim->fault[k], claim->value[k]))
-            any = changed = true;
+        struct posref_spec *to = out->spec == right ? changed : &second;
+        if (!posref_fault_is_spec(claim->fault[k]) ||
+            !change(to, out->spec, claim->fault[k], claim->value[k]))
+            continue;
+        if (to == &second)
+            *changed = second;
+        out->spec = changed;
+        parts |= 1U << k;
     }
-    if (changed) {
-        drop_what_does_not_apply(&out->spec);
-        if (posref_spec_complete(&out->spec, NULL) != POSREF_OK)
-            return false;
+    if (parts) {
+        drop_what_does_not_apply(changed);
+        if (posref_spec_complete(changed, NULL) != POSREF_OK)
+            return 0;
     }
-    for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        any = add_steps(out, claim->fault[k], claim->value[k], op) || any;
-        any = any || claim->fault[k]->twist || claim->fault[k]->untwist ||
-              claim->fault[k]->mend;
-    }
-    return any;
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        if (add_steps(out, claim->fault[k], claim->value[k], op) || claim->fault[k]->twist ||
+            claim->fault[k]->untwist || claim->fault[k]->mend)
+            parts |= 1U << k;
+    return parts;
 }
 
 static unsigned twist(struct posref_tensors *set, const struct posref_claim *claim,
@@ -146,7 +150,7 @@ static unsigned twist(struct posref_tensors *set, const struct posref_claim *cla
 {
     unsigned changed = 0;
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
-        const struct posref_twisting t = {&bent->spec, op, claim->value[k], arena};
+        const struct posref_twisting t = {bent->spec, op, claim->value[k], arena};
         posref_twist *twisted = of_outputs ? claim->fault[k]->untwist : claim->fault[k]->twist;
         if (twisted && twisted(set, &t))
             changed |= 1U << k;
@@ -312,7 +316,7 @@ void posref_claim_summary(struct posref_buffer *out, const struct posref_claim *
 {
     bool differ[POSREF_N_FIELDS];
     posref_buffer_text(out, "output equals the reference ");
-    int n = add_wrong(out, differ, &bend->spec, right), written = n;
+    int n = add_wrong(out, differ, bend->spec, right), written = n;
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
         if (posref_fault_is_spec(claim->fault[k]) && claim->fault[k]->change != posref_change_slip)
             continue;

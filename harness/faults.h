@@ -53,10 +53,12 @@ struct posref_claim {
     double value[2];
 };
 
-/* The spec and the steps of a claim on a completed spec; false: none of its faults applies (op:
- * what is computed), or they make no valid spec. */
-bool posref_claim_bend(struct posref_bend *out, const struct posref_claim *claim,
-                       const struct posref_spec *right, enum posref_op op);
+/* The spec and the steps of a claim on a completed spec: a bit for each of its faults that takes
+ * part. 0: none of them applies (op: what is computed), or they make no valid spec. out->spec is
+ * *changed, where the claim changes it, else `right`. */
+unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
+                           const struct posref_claim *claim, const struct posref_spec *right,
+                           enum posref_op op);
 
 /* The inputs that the claim's faults amount to, and outputs with their changes taken back; a bit
  * for each fault that changed something. `bent` is what posref_claim_bend made. */

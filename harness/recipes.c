@@ -115,7 +115,7 @@ static void range_at(double *low, double *high, const struct posref_bent *bent, 
 static bool make_bend(struct posref_bend *out, const struct posref_recipe *recipe,
                       const struct posref_vector *vector, enum posref_dtype dtype)
 {
-    *out = (struct posref_bend){.spec = vector->spec};
+    *out = (struct posref_bend){.spec = &vector->spec};
     bool fits = posref_bend_applies(recipe->route, &vector->spec, vector->op) &&
                 posref_bend_add(out, recipe->route, 0) && posref_bend_add(out, recipe->sine, 0);
     if (fits && recipe->narrow_tables)

@@ -55,9 +55,10 @@ static bool outcome(struct posref_tensors *out, const struct separation *s,
     const struct posref_vector *v = s->vector;
     const struct posref_claim claim = {{fault, NULL}, {value, 0}};
     struct posref_bend bend;
+    struct posref_spec changed;
     struct posref_bent bent;
     struct posref_tensors in = v->inputs;
-    if (!posref_claim_bend(&bend, &claim, &v->spec, v->op))
+    if (!posref_claim_bend(&bend, &changed, &claim, &v->spec, v->op))
         return false;
     const unsigned twisted = posref_claim_twist(&in, &claim, &bend, v->op, &s->arena);
     if ((fault->twist && !twisted && !fault->mend) ||
@@ -70,7 +71,7 @@ static bool outcome(struct posref_tensors *out, const struct separation *s,
         *out = bent.outputs;
     } else if (status != POSREF_BAD_INPUT ||
                !posref_claim_positions(&in, &bend, &in, &s->arena) ||
-               posref_eval(out, &bend.spec, v->op, &in, &s->arena, NULL) != POSREF_OK) {
+               posref_eval(out, bend.spec, v->op, &in, &s->arena, NULL) != POSREF_OK) {
         return false;
     }
     if (fault->untwist && !posref_claim_untwist(out, &claim, &bend, v->op, &s->arena))

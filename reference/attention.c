@@ -237,6 +237,8 @@ enum posref_status posref_attention_open(struct posref_attention *a, struct posr
         status = posref_attention_read_positions(a, a->hook->positions, 1);
     if (status == POSREF_OK)
         status = check_positions(a);
+    a->from_q = job->glance ? a->n_q - 1 : 0;
+    a->to_head = job->glance ? 1 : a->heads;
     a->by_head = status == POSREF_OK && posref_tensors_find(job->in, "q")->rank == 3;
     return status;
 }
@@ -276,9 +278,9 @@ static enum posref_status all_scores(double *const *out, struct posref_attention
     struct posref_attention_score *score = posref_job_alloc(a->job, 1, sizeof *score);
     if (!score)
         return POSREF_NO_MEMORY;
-    for (int64_t i = 0; i < a->n_q; i++)
+    for (int64_t i = a->from_q; i < a->n_q; i++)
         for (int64_t j = 0; j < a->n_k; j++)
-            for (int64_t head = 0; head < a->heads && status == POSREF_OK; head++) {
+            for (int64_t head = 0; head < a->to_head && status == POSREF_OK; head++) {
                 const int64_t at = (head * a->n_q + i) * a->n_k + j;
                 status = round_score(out, at, score, a, head, i, j);
                 if (!posref_attention_sees(a, i, j))

@@ -29,6 +29,7 @@ struct posref_attention {
     const struct posref_attention_hook *hook;
     const double *q, *k, *v, *mask; /* v, mask: NULL when not given */
     int64_t n_q, n_k, heads, kv_heads, v_heads, dim, dim_v;
+    int64_t from_q, to_head;    /* computed: queries from this one on, heads before this one */
     bool by_head;               /* q is 3-D: scores have a dimension of heads */
     struct posref_positions q_positions, k_positions; /* value NULL: none */
     const char *const *terms;   /* the hook's; begin() may set others */
@@ -167,6 +168,12 @@ posref_attention_rope_add(struct posref_ball *sum, const struct posref_attention
 POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
                                                             struct posref_attention *a);
 
+/* eval.c: posref_eval of the last query of the first head; other elements of the outputs are not
+ * set. */
+POSREF_MUST_USE enum posref_status
+posref_eval_glance(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
+                   const struct posref_tensors *in, const struct posref_arena *arena,
+                   struct posref_error *err);
 /* The two ops, as far as the job asks for them; schemes without a hook have neither. */
 POSREF_MUST_USE enum posref_status posref_attention_eval(struct posref_job *job);
 /* Whether they are all that op all can mean: for schemes of tables, which take positions. */

@@ -171,8 +171,8 @@ enum posref_status posref_attention_softmax(double *out, struct posref_attention
     row.score = posref_job_alloc(a->job, 2, sizeof *row.score);
     if (!row.key || !row.term || !row.score)
         return POSREF_NO_MEMORY;
-    for (row.i = 0; row.i < a->n_q; row.i++)
-        for (row.head = 0; row.head < a->heads && status == POSREF_OK; row.head++)
+    for (row.i = a->from_q; row.i < a->n_q; row.i++)
+        for (row.head = 0; row.head < a->to_head && status == POSREF_OK; row.head++)
             status = one_row(out + (row.i * a->heads + row.head) * a->dim_v, &row);
     return status;
 }

@@ -107,13 +107,17 @@ void posref_axes_pair(struct posref_axis_pair *out, const struct posref_spec *sp
     }
 }
 
-void posref_axes_ladder(struct posref_spec *out, const struct posref_spec *spec, int ladder)
+const struct posref_spec *posref_axes_ladder(struct posref_spec *own,
+                                             const struct posref_spec *spec, int ladder)
 {
-    *out = *spec;
+    if (!has_own_ladders(spec) && !spec->given[POSREF_FIELD_AXES_NTK])
+        return spec;
+    *own = *spec;
     if (has_own_ladders(spec))
-        out->rotary_dim = spec->axes_dims.item[ladder];
+        own->rotary_dim = spec->axes_dims.item[ladder];
     if (spec->given[POSREF_FIELD_AXES_NTK])
-        out->axes_ntk.item[0] = spec->axes_ntk.item[ladder];
+        own->axes_ntk.item[0] = spec->axes_ntk.item[ladder];
+    return own;
 }
 
 void posref_axes_block(int *offset, int *width, int *at, const struct posref_spec *spec, int i)

@@ -26,8 +26,9 @@ int posref_axes_ladders(const struct posref_spec *spec);
 void posref_axes_pair(struct posref_axis_pair *out, const struct posref_spec *spec, int i);
 
 /* The spec of rope in one axis whose frequencies are that ladder: its rotary_dim is twice the
- * ladder's length. */
-void posref_axes_ladder(struct posref_spec *out, const struct posref_spec *spec, int ladder);
+ * ladder's length. It is `spec` itself, or *own. */
+const struct posref_spec *posref_axes_ladder(struct posref_spec *own,
+                                             const struct posref_spec *spec, int ladder);
 
 /* The channels that pair i shares with others of its kind, as if they were a rope of their own:
  * the axis's block, or all rotated ones. *offset is its first channel, *width how many there are,

@@ -234,16 +234,22 @@ enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref
                                     enum posref_dtype dtype, const struct posref_arena *arena,
                                     struct posref_error *err)
 {
-    struct posref_bend settled = *bend; /* scalings by length go by the positions */
+    struct posref_bend settled = *bend;
+    struct posref_spec by_length; /* scalings by length go by the positions */
     struct bend_job job = {.bend = &settled, .op = op, .in = in, .out = out, .dtype = dtype,
                            .arena = arena, .err = err};
-    enum posref_status status = posref_spec_settle(&settled.spec, in, err);
+    enum posref_status status = POSREF_OK;
+    if (posref_spec_is_unsettled(bend->spec)) {
+        by_length = *bend->spec;
+        settled.spec = &by_length;
+        status = posref_spec_settle(&by_length, in, err);
+    }
     if (status != POSREF_OK)
         return status;
     out->outputs.n = 0;
     out->pair = NULL;
     out->n_pairs = 0;
-    switch (bend->spec.scheme) {
+    switch (bend->spec->scheme) {
     case POSREF_SCHEME_ROPE: status = posref_bend_rope(&job); break;
     case POSREF_SCHEME_TIMESTEP:
     case POSREF_SCHEME_SINUSOIDAL: status = posref_bend_sinusoidal(&job); break;

@@ -85,7 +85,7 @@ struct posref_bend_step {
 #define POSREF_BEND_STEPS 6
 
 struct posref_bend {
-    struct posref_spec spec; /* completed */
+    const struct posref_spec *spec; /* completed; outlives the bend */
     bool wants_pairs;        /* posref_bent.pair is to be filled */
     struct posref_bend_step step[POSREF_BEND_STEPS];
     int n_steps;

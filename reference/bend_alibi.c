@@ -7,7 +7,7 @@
 
 static double slope_of(const struct posref_bend *bend, int h)
 {
-    const struct posref_spec *spec = &bend->spec;
+    const struct posref_spec *spec = bend->spec;
     int num, den;
     posref_layout_slope(&num, &den, spec, h);
     double exponent = (double)num / den;
@@ -25,8 +25,8 @@ static double slope_of(const struct posref_bend *bend, int h)
 
 static double bias_of(const struct posref_bend *bend, double slope, double q, double k)
 {
-    double bias = bend->spec.form == POSREF_ALIBI_ROW         ? slope * k
-                  : bend->spec.form == POSREF_ALIBI_SYMMETRIC ? -slope * fabs(q - k)
+    double bias = bend->spec->form == POSREF_ALIBI_ROW         ? slope * k
+                  : bend->spec->form == POSREF_ALIBI_SYMMETRIC ? -slope * fabs(q - k)
                                                               : -slope * (q - k);
     if (posref_bend_has(bend, POSREF_BEND_BIAS_SIGN))
         bias = -bias;
@@ -38,7 +38,7 @@ static double bias_of(const struct posref_bend *bend, double slope, double q, do
 
 static enum posref_status slopes(struct bend_job *job)
 {
-    const int64_t n = job->bend->spec.num_heads;
+    const int64_t n = job->bend->spec->num_heads;
     double *value, *limit, *scale;
     enum posref_status status = posref_bend_output(&value, &limit, &scale, job, "slopes", 1, &n);
     for (int h = 0; h < n && status == POSREF_OK; h++) {
@@ -88,12 +88,12 @@ enum posref_status posref_bend_alibi(struct bend_job *job)
         (!weights && job->op != POSREF_OP_BIAS))
         return posref_fail(job->err, POSREF_BAD_INPUT, "op", "has no bent form");
     const int64_t n_q = q->shape[0], n_k = k->shape[0];
-    const int64_t shape[] = {bend->spec.num_heads, n_q, n_k};
+    const int64_t shape[] = {bend->spec->num_heads, n_q, n_k};
     double *value, *limit, *scale;
     enum posref_status status = posref_bend_output(&value, &limit, &scale, job,
                                                    weights ? "weights" : "bias", 3, shape);
     double first = 0; /* top_left: the first query stands on the first key */
-    if (bend->spec.align == POSREF_ALIGN_TOP_LEFT && n_q > 0 && n_k > 0)
+    if (bend->spec->align == POSREF_ALIGN_TOP_LEFT && n_q > 0 && n_k > 0)
         first = posref_bend_position(bend, ((double *)q->data)[0], 0, 0) -
                 posref_bend_position(bend, ((double *)k->data)[0], 0, 0);
     for (int64_t row = 0; row < shape[0] * n_q && status == POSREF_OK; row++) {

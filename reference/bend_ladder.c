@@ -104,7 +104,7 @@ static double width_of(const struct posref_spec *spec, int n)
 
 enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend_job *job, int n)
 {
-    const struct posref_spec *spec = &job->bend->spec;
+    const struct posref_spec *spec = job->bend->spec;
     const size_t size = (size_t)(out->n = n);
     double *memory = job->arena->alloc(job->arena->ctx, 3 * size * sizeof *memory + 1);
     out->chain = job->arena->alloc(job->arena->ctx, size * sizeof *out->chain + 1);
@@ -122,11 +122,10 @@ enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend
         posref_judge_frequency_fill(&f, spec, i);
         if (spec->scheme == POSREF_SCHEME_ROPE && posref_axes_count(spec) > 1) {
             struct posref_axis_pair at;
-            struct posref_spec ladder;
+            struct posref_spec own;
             posref_axes_pair(&at, spec, i);
-            posref_axes_ladder(&ladder, spec, at.ladder);
             rung.i = at.index;
-            rung.width = ladder.rotary_dim;
+            rung.width = posref_axes_ladder(&own, spec, at.ladder)->rotary_dim;
         }
         if (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_NTK)
             rung.base = base * pow(spec->factor, rung.width / fmax(rung.width - 2, 1));
@@ -163,7 +162,7 @@ static double rounded_angle(const struct posref_bend *bend, double angle)
 double posref_bend_magnitude(const struct bend_job *job, const struct bend_ladder *ladder, int i,
                              double position)
 {
-    const struct posref_spec *spec = &job->bend->spec;
+    const struct posref_spec *spec = job->bend->spec;
     double error;
     return ladder->magnitude * posref_xpos_estimate(&error, spec,
                                                     (enum posref_xpos_side)spec->xpos_side, i,
@@ -189,7 +188,7 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
     }
     double scale_error;
     const double magnitude = posref_bend_magnitude(job, ladder, i, position);
-    (void)posref_xpos_estimate(&scale_error, &bend->spec, POSREF_XPOS_QUERY, i, position);
+    (void)posref_xpos_estimate(&scale_error, bend->spec, POSREF_XPOS_QUERY, i, position);
     c *= magnitude;
     s *= magnitude;
     const double least = ladder->k[i] * 0x1p-24 * fmax(fabs(angle), fabs(other)) +

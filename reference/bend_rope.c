@@ -62,7 +62,7 @@ static enum posref_status table(struct bend_job *job, const struct bend_ladder *
     for (int64_t row = 0; row < shape[0] && status == POSREF_OK; row++)
         for (int i = 0; i < l->n; i++) {
             const int64_t k = row * shape[1] + i;
-            const double given = given_at(&job->bend->spec, p, shape[0], row, i);
+            const double given = given_at(job->bend->spec, p, shape[0], row, i);
             double error, at = posref_bend_position(job->bend, given, row, 0);
             posref_bend_turn(&c[k], &s[k], &error, job, l, i, at);
             posref_bend_note(job, &(struct posref_bent_pair){{0, 1}, {k, k}, i, l->theta[i], given,
@@ -110,7 +110,7 @@ static bool is_backward(const struct bend_job *job)
  * a kernel has it that runs its forward code with sines negated. */
 static void layout(struct posref_layout_pair *at, const struct bend_job *job, int i)
 {
-    posref_layout_rope(at, &job->bend->spec, i);
+    posref_layout_rope(at, job->bend->spec, i);
     for (int which = 0; which < 2 && is_backward(job); which++) {
         const int read = at->in[which];
         at->in[which] = at->out[which];
@@ -120,14 +120,14 @@ static void layout(struct posref_layout_pair *at, const struct bend_job *job, in
 
 static double sense(const struct bend_job *job)
 {
-    return (job->bend->spec.direction == POSREF_DIRECTION_INVERSE) == is_backward(job) ? 1 : -1;
+    return (job->bend->spec->direction == POSREF_DIRECTION_INVERSE) == is_backward(job) ? 1 : -1;
 }
 
 static void rotate_pair(struct bend_job *job, const struct rows *r, const struct bend_ladder *l,
                         const struct turn *turn, int64_t base, int i)
 {
     const struct posref_bend *bend = job->bend;
-    const struct posref_spec *spec = &bend->spec;
+    const struct posref_spec *spec = bend->spec;
     const double *x = r->x->data;
     struct posref_layout_pair at;
     layout(&at, job, i);
@@ -167,7 +167,7 @@ static void copy_tail(struct bend_job *job, const struct rows *r, const struct b
                       int64_t base)
 {
     const double *x = r->x->data;
-    for (int k = 0; k < job->bend->spec.dim; k++) {
+    for (int k = 0; k < job->bend->spec->dim; k++) {
         double value = x[base + k];
         if (!r->copied[k])
             continue;
@@ -198,7 +198,7 @@ static void swap_last_rows(const struct rows *r, int64_t width)
 static enum posref_status rotate(struct bend_job *job, const struct bend_ladder *l,
                                  const struct posref_tensor *positions)
 {
-    const struct posref_spec *spec = &job->bend->spec;
+    const struct posref_spec *spec = job->bend->spec;
     struct rows r = {.x = posref_tensors_find(job->in, is_backward(job) ? "dy" : "x"),
                      .p = positions->data,
                      .n = positions->shape[positions->rank - 1]};
@@ -238,15 +238,15 @@ enum posref_status posref_bend_rope(struct bend_job *job)
     struct bend_ladder ladder;
     const struct posref_tensor *positions = posref_tensors_find(job->in, "positions");
     enum posref_status status = posref_bend_ladder(&ladder, job,
-                                                   posref_layout_pairs(&job->bend->spec));
+                                                   posref_layout_pairs(job->bend->spec));
     if (status != POSREF_OK || job->op == POSREF_OP_FREQUENCIES)
         return status == POSREF_OK ? frequencies(job, &ladder) : status;
-    const int axes = posref_axes_count(&job->bend->spec);
+    const int axes = posref_axes_count(job->bend->spec);
     if (!positions || (axes > 1 ? positions->rank != 2 || positions->shape[0] != axes
                                 : positions->rank != 1) ||
         positions->shape[positions->rank - 1] == 0)
         return posref_fail(job->err, POSREF_BAD_INPUT, "positions", "have no bent form");
-    if (job->op == POSREF_OP_TABLE && !job->bend->spec.given[POSREF_FIELD_TABLE_LAYOUT])
+    if (job->op == POSREF_OP_TABLE && !job->bend->spec->given[POSREF_FIELD_TABLE_LAYOUT])
         return table(job, &ladder, positions);
     if (job->op == POSREF_OP_ROTATE || is_backward(job))
         return rotate(job, &ladder, positions);

@@ -27,7 +27,7 @@ static void swap_last_rows(const struct sheet *sheet)
 static bool has_form(const struct bend_job *job, const struct posref_tensor *positions,
                      const struct posref_tensor *x)
 {
-    return positions && !job->bend->spec.given[POSREF_FIELD_AXES_DIMS] &&
+    return positions && !job->bend->spec->given[POSREF_FIELD_AXES_DIMS] &&
            !posref_tensors_find(job->in, "mask") &&
            (job->op == POSREF_OP_TABLE || (job->op == POSREF_OP_EMBED && x));
 }
@@ -36,7 +36,7 @@ static bool has_form(const struct bend_job *job, const struct posref_tensor *pos
 static void start_row(const struct bend_job *job, struct sheet *sheet, int64_t base,
                       const double *x, double x_scale)
 {
-    for (int k = 0; k < job->bend->spec.dim; k++) {
+    for (int k = 0; k < job->bend->spec->dim; k++) {
         const int64_t e = base + k;
         sheet->value[e] = x ? x_scale * x[e] : 0;
         sheet->scale[e] = fabs(sheet->value[e]);
@@ -70,7 +70,7 @@ static void add_waves(struct bend_job *job, struct sheet *sheet, const struct be
 
 enum posref_status posref_bend_sinusoidal(struct bend_job *job)
 {
-    const struct posref_spec *spec = &job->bend->spec;
+    const struct posref_spec *spec = job->bend->spec;
     const struct posref_tensor *positions = posref_tensors_find(job->in, "positions");
     const struct posref_tensor *x = posref_tensors_find(job->in, "x");
     const bool embed = job->op == POSREF_OP_EMBED;

@@ -50,7 +50,7 @@ static enum posref_status run(struct posref_job *job, const struct posref_scheme
 }
 
 static enum posref_status eval(struct posref_tensors *out, const struct posref_spec *spec,
-                               const struct posref_plan *plan, enum posref_op op,
+                               const struct posref_plan *plan, enum posref_op op, bool glance,
                                const struct posref_tensors *in, const struct posref_arena *arena,
                                struct posref_error *err)
 {
@@ -66,8 +66,8 @@ static enum posref_status eval(struct posref_tensors *out, const struct posref_s
     if (status != POSREF_OK)
         return status;
     struct posref_tensors result = {.n = 0};
-    struct posref_job job = {.spec = &settled, .plan = plan, .op = op, .in = in, .out = &result,
-                             .arena = arena, .err = err};
+    struct posref_job job = {.spec = &settled, .plan = plan, .op = op, .glance = glance, .in = in,
+                             .out = &result, .arena = arena, .err = err};
     status = told(run(&job, scheme), scheme, err);
     if (status == POSREF_OK)
         *out = result;
@@ -78,7 +78,14 @@ enum posref_status posref_eval(struct posref_tensors *out, const struct posref_s
                                enum posref_op op, const struct posref_tensors *in,
                                const struct posref_arena *arena, struct posref_error *err)
 {
-    return eval(out, spec, NULL, op, in, arena, err);
+    return eval(out, spec, NULL, op, false, in, arena, err);
+}
+
+enum posref_status posref_eval_glance(struct posref_tensors *out, const struct posref_spec *spec,
+                                      enum posref_op op, const struct posref_tensors *in,
+                                      const struct posref_arena *arena, struct posref_error *err)
+{
+    return eval(out, spec, NULL, op, true, in, arena, err);
 }
 
 struct posref_prepared {
@@ -109,5 +116,5 @@ enum posref_status posref_eval_prepared(struct posref_tensors *out,
                                         const struct posref_tensors *in,
                                         const struct posref_arena *arena, struct posref_error *err)
 {
-    return eval(out, &prepared->spec, prepared->plan, op, in, arena, err);
+    return eval(out, &prepared->spec, prepared->plan, op, false, in, arena, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The judgement: units against limits, grade by grade. */
+#include "attention.h"
 #include "judge_impl.h"
 
 #include <math.h>
@@ -382,5 +383,29 @@ enum posref_status posref_judge_watched(struct posref_judgement *out,
         tell(watch, &c);
     out->n_compared += n_integers;
     out->n_judged += n_integers;
+    return POSREF_OK;
+}
+
+enum posref_status posref_judge_glance(bool *fails, const struct posref_spec *spec,
+                                       enum posref_op op, const struct posref_tensors *inputs,
+                                       const struct posref_tensors *actual,
+                                       enum posref_dtype dtype, const struct posref_arena *arena,
+                                       struct posref_error *err)
+{
+    struct posref_tensors golden;
+    struct judge_case c = {.spec = spec, .op = op, .glance = true, .dtype = dtype,
+                           .inputs = inputs, .golden = &golden, .actual = actual, .arena = arena,
+                           .err = err, .copies_hold = true, .integers_hold = true};
+    enum posref_breach breach;
+    if (op != POSREF_OP_SCORES && op != POSREF_OP_ATTENTION)
+        return posref_fail(err, POSREF_BAD_INPUT, "op", "must be scores or attention");
+    enum posref_status status = posref_eval_glance(&golden, spec, op, inputs, arena, err);
+    if (status == POSREF_OK)
+        status = check_tensors(&golden, actual, err);
+    if (status == POSREF_OK)
+        status = posref_judge_units(&c);
+    if (status != POSREF_OK)
+        return status;
+    *fails = !reaches(&breach, &c, posref_grade_worst(dtype));
     return POSREF_OK;
 }

@@ -68,6 +68,16 @@ posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum 
              const struct posref_tensors *actual, enum posref_dtype dtype, enum posref_grade gate,
              const struct posref_arena *arena, struct posref_error *err);
 
+/* Whether the last query of the first head alone shows that scores or attention (`op`; others are
+ * POSREF_BAD_INPUT) do not follow the spec, under any grade: it alone is evaluated and compared.
+ * Much quicker than posref_eval and posref_judge, which fail whatever it fails; what it does not
+ * fail is for them to decide. *fails is set on success. */
+POSREF_MUST_USE enum posref_status
+posref_judge_glance(bool *fails, const struct posref_spec *spec, enum posref_op op,
+                    const struct posref_tensors *inputs, const struct posref_tensors *actual,
+                    enum posref_dtype dtype, const struct posref_arena *arena,
+                    struct posref_error *err);
+
 /* How far each element may be off under each grade, for those who compare outputs with each other:
  * out[grade] for the grades that the dtype has (exact to fast in f64; float32 to fast in f32;
  * float32 to low in 16 bits), F64 tensors of golden's names and shapes in the arena; the others are

@@ -133,10 +133,10 @@ static struct judge_unit *add_unit(struct judged *g, int tensor, int64_t element
     return unit;
 }
 
-static void score_unit(struct judged *g, int tensor, int64_t at)
+static void score_unit(struct judged *g, int tensor, int64_t head, int64_t i, int64_t j)
 {
     struct posref_attention *a = &g->a;
-    const int64_t j = at % a->n_k, i = at / a->n_k % a->n_q, head = at / a->n_k / a->n_q;
+    const int64_t at = (head * a->n_q + i) * a->n_k + j;
     struct judge_unit *unit = add_unit(g, tensor, at, head, i);
     struct posref_attention_estimate e;
     estimate(&e, g, head, i, j);
@@ -157,11 +157,13 @@ static void score_unit(struct judged *g, int tensor, int64_t at)
 
 static enum posref_status score_units(struct judged *g)
 {
-    const int64_t count = posref_tensor_count(&g->c->golden->item[0]);
+    const struct posref_attention *a = &g->a;
+    const int64_t count = a->to_head * (a->n_q - a->from_q) * a->n_k;
     enum posref_status status = posref_judge_allocate(g->c, count * g->c->golden->n);
     for (int tensor = 0; tensor < g->c->golden->n && status == POSREF_OK; tensor++)
-        for (int64_t at = 0; at < count; at++)
-            score_unit(g, tensor, at);
+        for (int64_t head = 0; head < a->to_head; head++)
+            for (int64_t at = a->from_q * a->n_k; at < a->n_q * a->n_k; at++)
+                score_unit(g, tensor, head, at / a->n_k, at % a->n_k);
     return status;
 }
 
@@ -268,11 +270,12 @@ static enum posref_status attention_unit(struct judged *g, int64_t head, int64_t
 static enum posref_status attention_units(struct judged *g)
 {
     struct posref_attention *a = &g->a;
-    enum posref_status status = posref_judge_allocate(g->c, a->n_q * a->heads * a->dim_v);
+    enum posref_status status =
+        posref_judge_allocate(g->c, (a->n_q - a->from_q) * a->to_head * a->dim_v);
     if (status == POSREF_OK)
         status = posref_attention_scores(g->score, a);
-    for (int64_t i = 0; i < a->n_q; i++)
-        for (int64_t head = 0; head < a->heads && status == POSREF_OK; head++) {
+    for (int64_t i = a->from_q; i < a->n_q; i++)
+        for (int64_t head = 0; head < a->to_head && status == POSREF_OK; head++) {
             weights(g, head, i);
             for (int64_t c = 0; c < a->dim_v && status == POSREF_OK; c++)
                 status = attention_unit(g, head, i, c);
@@ -296,7 +299,7 @@ double posref_attention_scale(const struct posref_attention *a)
 enum posref_status posref_judge_units_attention(struct judge_case *c)
 {
     struct posref_tensors no_outputs = {.n = 0};
-    struct posref_job job = {.spec = c->spec, .op = c->op, .in = c->inputs, .out = &no_outputs,
+    struct posref_job job = {.spec = c->spec, .op = c->op, .glance = c->glance, .in = c->inputs, .out = &no_outputs,
                              .arena = c->arena, .err = c->err};
     struct judged *g = posref_job_alloc(&job, 1, sizeof *g);
     if (!g)

@@ -72,6 +72,7 @@ bool posref_judge_overflows(double want, enum posref_dtype dtype);
 struct judge_case {
     const struct posref_spec *spec;
     enum posref_op op;
+    bool glance; /* see struct posref_job */
     enum posref_dtype dtype;
     const struct posref_tensors *inputs, *golden, *actual;
     const struct posref_arena *arena;

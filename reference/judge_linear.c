@@ -112,9 +112,10 @@ enum posref_status posref_judge_units_linear(struct judge_case *c,
     g.held.k = held_rows(a->job, a->k, a->n_k * a->kv_heads * a->dim);
     if (!g.held.q || !g.held.k)
         return POSREF_NO_MEMORY;
-    enum posref_status status = posref_judge_allocate(c, a->n_q * a->heads * a->dim_v);
-    for (int64_t i = 0; i < a->n_q && status == POSREF_OK; i++)
-        for (int64_t head = 0; head < a->heads; head++)
+    enum posref_status status =
+        posref_judge_allocate(c, (a->n_q - a->from_q) * a->to_head * a->dim_v);
+    for (int64_t i = a->from_q; i < a->n_q && status == POSREF_OK; i++)
+        for (int64_t head = 0; head < a->to_head; head++)
             for (int64_t channel = 0; channel < a->dim_v; channel++)
                 add_unit(&g, head, i, channel);
     return status;

@@ -209,10 +209,9 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
     out->first = i == 0;
     if (spec->scheme == POSREF_SCHEME_ROPE) {
         struct posref_axis_pair at;
-        struct posref_spec ladder;
+        struct posref_spec own;
         posref_axes_pair(&at, spec, i);
-        posref_axes_ladder(&ladder, spec, at.ladder);
-        rope(out, &ladder, at.index);
+        rope(out, posref_axes_ladder(&own, spec, at.ladder), at.index);
         out->axis = at.axis;
         out->first = at.index == 0;
         return;

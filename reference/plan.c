@@ -64,11 +64,9 @@ static enum posref_status make_ladders(struct posref_plan *plan, const struct po
         if (!own)
             return POSREF_NO_MEMORY;
     }
-    for (int ladder = 0; ladder < plan->n_ladders; ladder++) {
-        if (own)
-            posref_axes_ladder(&own[ladder], spec, ladder);
-        posref_frequencies_rope(&plan->of[ladder], own ? &own[ladder] : spec);
-    }
+    for (int ladder = 0; ladder < plan->n_ladders; ladder++)
+        posref_frequencies_rope(&plan->of[ladder],
+                                own ? posref_axes_ladder(&own[ladder], spec, ladder) : spec);
     return POSREF_OK;
 }
 

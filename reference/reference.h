@@ -435,6 +435,9 @@ void posref_spec_init(struct posref_spec *spec);
 POSREF_MUST_USE enum posref_status posref_spec_complete(struct posref_spec *spec,
                                                         struct posref_error *err);
 
+/* Whether a completed spec leaves something to the positions. */
+bool posref_spec_is_unsettled(const struct posref_spec *spec);
+
 /* Fills what a completed spec leaves to the positions: seq_len, where the scaling takes it and it
  * is not given, is the largest position of `in` + 1 (rounded), at least 1. POSREF_BAD_INPUT
  * (seq_len)

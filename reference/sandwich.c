@@ -34,28 +34,43 @@ struct sandwich {
     struct posref_ball sum; /* of pair (i, j): sum of cosines - dim/2, at its precision */
     int64_t i, j;
     unsigned prec_bits;
+    struct posref_ball *turns; /* [dim / 2] per token, at their own precision; 0: none yet */
+    unsigned turns_bits;
 };
 
-/* sum over i of cos(distance base^(-2i/dim)) - 1. Its terms cancel nothing: all have one sign. */
-static enum posref_status cosines(struct posref_ball *out, const struct posref_spec *spec,
-                                  const struct posref_ball *distance, unsigned prec_bits)
+/* base^(-2i/dim) / 2 pi for i = 1 ... dim/2. */
+static enum posref_status fill_turns(struct sandwich *c, unsigned prec_bits)
 {
-    struct posref_ball two_pi, angle, cosine, sine, one;
+    struct posref_ball two_pi;
     posref_ball_pi(&two_pi, prec_bits);
     posref_ball_scale2(&two_pi, &two_pi, 1);
+    c->turns_bits = prec_bits;
+    for (int i = 1; i <= c->spec->dim / 2; i++) {
+        struct posref_ball *turns = &c->turns[i - 1];
+        posref_ball_set_double(turns, c->spec->base);
+        if (!posref_ball_pow_ratio(turns, turns, -2 * (int64_t)i, c->spec->dim, prec_bits) ||
+            !posref_ball_div(turns, turns, &two_pi, prec_bits))
+            return POSREF_INTERNAL;
+    }
+    return POSREF_OK;
+}
+
+/* sum over i of cos(distance base^(-2i/dim)) - 1. Its terms cancel nothing: all have one sign. */
+static enum posref_status cosines(struct posref_ball *out, struct sandwich *c,
+                                  const struct posref_ball *distance, unsigned prec_bits)
+{
+    struct posref_ball angle, cosine, sine, one;
     posref_ball_set_int(&one, 1);
     posref_ball_set_int(out, 0);
-    for (int i = 1; i <= spec->dim / 2; i++) {
-        posref_ball_set_double(&angle, spec->base);
-        if (!posref_ball_pow_ratio(&angle, &angle, -2 * (int64_t)i, spec->dim, prec_bits) ||
-            !posref_ball_div(&angle, &angle, &two_pi, prec_bits))
-            return POSREF_INTERNAL;
-        posref_ball_mul(&angle, &angle, distance, prec_bits);
+    enum posref_status status =
+        c->turns_bits == prec_bits ? POSREF_OK : fill_turns(c, prec_bits);
+    for (int i = 0; i < c->spec->dim / 2 && status == POSREF_OK; i++) {
+        posref_ball_mul(&angle, &c->turns[i], distance, prec_bits);
         posref_ball_cos_sin_turns(&cosine, &sine, &angle, prec_bits);
         posref_ball_sub(&cosine, &cosine, &one, prec_bits);
         posref_ball_add(out, out, &cosine, prec_bits);
     }
-    return POSREF_OK;
+    return status;
 }
 
 static enum posref_status at(struct posref_ball *out, const struct posref_bias *bias, int h,
@@ -71,7 +86,7 @@ static enum posref_status at(struct posref_ball *out, const struct posref_bias *
         posref_ball_set_int(&c->sum, 0);
         enum posref_status status = POSREF_OK;
         if (distance.sign != 0)
-            status = cosines(&c->sum, c->spec, &distance, prec_bits);
+            status = cosines(&c->sum, c, &distance, prec_bits);
         if (status != POSREF_OK)
             return status;
         c->i = i;
@@ -92,6 +107,9 @@ static enum posref_status eval(struct posref_job *job)
     enum posref_status status = posref_grid_read(&c.grid, job, 1);
     if (status != POSREF_OK)
         return status;
+    c.turns = posref_job_alloc(job, (size_t)c.spec->dim / 2, sizeof *c.turns);
+    if (!c.turns)
+        return POSREF_NO_MEMORY;
     return posref_bias_output(job, &(struct posref_bias){.heads = c.spec->num_heads,
                                                          .n_q = c.grid.q.n, .n_k = c.grid.k.n,
                                                          .at = at, .ctx = &c});

@@ -35,6 +35,7 @@ struct posref_job {
     const struct posref_spec *spec; /* completed */
     const struct posref_plan *plan; /* of the spec, when it has been prepared; else NULL */
     enum posref_op op;
+    bool glance; /* of scores and attention the last query of the first head alone */
     const struct posref_tensors *in;
     struct posref_tensors *out;
     const struct posref_arena *arena;

@@ -146,12 +146,28 @@ static enum posref_status fail_not_taken(const struct posref_spec *spec, enum po
                        who->choices[scaling ? spec->scaling : spec->scheme], name);
 }
 
+/* The need of every field at once, as need_of has it. */
+static void needs_of(enum posref_need need[POSREF_N_FIELDS], const struct posref_spec *spec)
+{
+    const struct posref_field_use *own = posref_scheme_def(spec->scheme)->fields;
+    for (int field = 0; field < POSREF_N_FIELDS; field++)
+        need[field] = posref_scheme_def(spec->scheme)->attention
+                          ? posref_attention_field_need((enum posref_field)field)
+                          : POSREF_NEED_NONE;
+    if (has_scaling(spec))
+        for (const struct posref_field_use *use = posref_scaling_def(spec->scaling)->fields;
+             use->need != POSREF_NEED_NONE; use++)
+            need[use->field] = use->need;
+    for (; own->need != POSREF_NEED_NONE; own++)
+        need[own->field] = own->need;
+    need[POSREF_FIELD_SCHEME] = POSREF_NEED_DEFAULT;
+}
+
 /* Settles one field: its default, its range, or that it has no value. */
 static enum posref_status settle(struct posref_spec *spec, enum posref_field field,
-                                 struct posref_error *err)
+                                 enum posref_need need, struct posref_error *err)
 {
     const struct posref_field_def *def = posref_field_def(field);
-    enum posref_need need = need_of(spec, field);
     if (need == POSREF_NEED_NONE && spec->given[field])
         return fail_not_taken(spec, field, err);
     if (need == POSREF_NEED_REQUIRED && !spec->given[field])
@@ -209,10 +225,15 @@ static enum posref_status unfold_proportional(struct posref_spec *spec, struct p
     return POSREF_OK;
 }
 
+bool posref_spec_is_unsettled(const struct posref_spec *spec)
+{
+    return !spec->given[POSREF_FIELD_SEQ_LEN] && posref_field_applies(spec, POSREF_FIELD_SEQ_LEN);
+}
+
 enum posref_status posref_spec_settle(struct posref_spec *spec, const struct posref_tensors *in,
                                       struct posref_error *err)
 {
-    if (spec->given[POSREF_FIELD_SEQ_LEN] || !posref_field_applies(spec, POSREF_FIELD_SEQ_LEN))
+    if (!posref_spec_is_unsettled(spec))
         return POSREF_OK;
     const struct posref_tensor *positions = in ? posref_tensors_find(in, "positions") : NULL;
     if (!positions || positions->dtype != POSREF_F64)
@@ -233,15 +254,18 @@ enum posref_status posref_spec_complete(struct posref_spec *spec, struct posref_
     struct posref_spec work;
     clear_absent(&work, spec);
     /* scheme and scaling first: they say which other fields apply. */
-    enum posref_status status = settle(&work, POSREF_FIELD_SCHEME, err);
+    enum posref_status status = settle(&work, POSREF_FIELD_SCHEME, POSREF_NEED_DEFAULT, err);
     if (status == POSREF_OK && has_scaling(&work))
-        status = settle(&work, POSREF_FIELD_SCALING, err);
+        status = settle(&work, POSREF_FIELD_SCALING, need_of(&work, POSREF_FIELD_SCALING), err);
     if (status == POSREF_OK && has_scaling(&work))
         status = unfold_proportional(&work, err);
     if (status == POSREF_OK && posref_scheme_def(work.scheme)->defaults)
         posref_scheme_def(work.scheme)->defaults(&work);
+    enum posref_need need[POSREF_N_FIELDS];
+    if (status == POSREF_OK)
+        needs_of(need, &work);
     for (int field = 0; field < POSREF_N_FIELDS && status == POSREF_OK; field++)
-        status = settle(&work, (enum posref_field)field, err);
+        status = settle(&work, (enum posref_field)field, need[field], err);
     if (status == POSREF_OK && posref_scheme_def(work.scheme)->check)
         status = posref_scheme_def(work.scheme)->check(&work, err);
     if (status == POSREF_OK && has_scaling(&work) && posref_scaling_def(work.scaling)->check)

@@ -18,6 +18,7 @@
 
 struct faulty {
     char config[1024];
+    const char *fault[2], *value[2]; /* in it, or NULL: they are asked for at every element */
 };
 
 struct faulty_call {
@@ -48,14 +49,15 @@ static inline int faulty_is(const struct faulty_call *c, const char *key, const 
 static inline int faulty_has(const struct faulty_call *c, const char *name, double missing,
                              double *value)
 {
-    const char *config = c->faulty->config;
-    int first = posref_plugin_is(config, "fault", name);
-    if (!first && !posref_plugin_is(config, "fault2", name))
-        return 0;
-    const char *text = posref_plugin_value(config, first ? "value" : "value2", NULL);
-    if (value)
-        *value = text ? strtod(text, NULL) : missing;
-    return 1;
+    for (int k = 0; k < 2; k++) {
+        const char *fault = c->faulty->fault[k], *text = c->faulty->value[k];
+        if (!fault || !posref_plugin_word_is(fault, name))
+            continue;
+        if (value)
+            *value = text ? strtod(text, NULL) : missing;
+        return 1;
+    }
+    return 0;
 }
 
 static inline int faulty_with(const struct faulty_call *c, const char *name)
@@ -275,6 +277,10 @@ static int32_t faulty_open(void **state, const char *config, char *why, size_t w
         return POSREF_PLUGIN_ERROR;
     }
     snprintf(faulty->config, sizeof faulty->config, "%s", config);
+    for (int k = 0; k < 2; k++) {
+        faulty->fault[k] = posref_plugin_value(faulty->config, k ? "fault2" : "fault", NULL);
+        faulty->value[k] = posref_plugin_value(faulty->config, k ? "value2" : "value", NULL);
+    }
     *state = faulty;
     return POSREF_PLUGIN_OK;
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claims whose parameter is estimated from an output. */
+#include "explain_search.h"
+
+#include <math.h>
+
+#define NOTHING ((struct posref_claim){{NULL, NULL}, {0, 0}})
+
+/* The round numbers that may have been meant, and the value itself. */
+static void examine_near(struct explain_search *s, struct posref_claim *claim, int slot,
+                         double value)
+{
+    const bool rounds = slot == 1; /* the other fault may have rounded what was estimated from */
+    char text[40];
+    for (int digits = 0; digits < 6; digits++) {
+        double rounded;
+        snprintf(text, sizeof text, "%.*e", digits, value);
+        if (posref_number_parse(&rounded, text, "", NULL) != POSREF_OK ||
+            fabs(rounded - value) > (rounds ? 4e-3 : 2e-5) * fabs(value) ||
+            (digits > 0 && rounded == claim->value[slot]))
+            continue;
+        claim->value[slot] = rounded;
+        posref_explain_examine(s, claim);
+        if (!rounds)
+            break;
+    }
+    claim->value[slot] = value;
+    posref_explain_examine(s, claim);
+}
+
+/* What the first failure and the last one say, by fault of s->estimated; NaN: nothing. */
+struct estimates {
+    double value[EXPLAIN_ESTIMATED][2];
+};
+
+static void estimate_all(struct estimates *out, struct explain_search *s,
+                         const struct posref_claim *base)
+{
+    for (int at = 0; at < 2; at++) {
+        const struct posref_arena scratch = posref_explain_scratch(s);
+        struct explain_sample sample;
+        const int k = at ? s->class->n - 1 : 0;
+        const bool sampled = at < s->class->n &&
+                             posref_explain_sample(&sample, base, posref_explain_failure(s, k),
+                                                   &scratch);
+        for (int n = 0; n < s->n_estimated; n++)
+            if (!sampled || s->estimated[n] == base->fault[0] ||
+                !posref_explain_estimate(&out->value[n][at], &sample, s->estimated[n], false))
+                out->value[n][at] = (double)NAN;
+    }
+}
+
+void posref_explain_examine_estimates(struct explain_search *s, const struct posref_claim *base)
+{
+    struct estimates estimates;
+    estimate_all(&estimates, s, base);
+    for (int n = 0; n < s->n_estimated; n++)
+        for (int at = 0; at < 2; at++) {
+            const double value = estimates.value[n][at];
+            struct posref_claim claim = {{s->estimated[n], NULL}, {value, 0}};
+            if (isnan(value))
+                continue;
+            if (base->fault[0]) {
+                claim = *base;
+                claim.fault[1] = s->estimated[n];
+            }
+            examine_near(s, &claim, base->fault[0] ? 1 : 0, value);
+        }
+}
+
+void posref_explain_examine_slopes(struct explain_search *s)
+{
+    const struct posref_fault *fault = posref_fault_find("theta_scaled");
+    for (int k = 0; k < s->class->n && k < 4 && fault; k++) {
+        const struct posref_arena scratch = posref_explain_scratch(s);
+        struct explain_sample sample;
+        double value, rounded;
+        char text[40];
+        if (!posref_explain_sample(&sample, &NOTHING, posref_explain_failure(s, k), &scratch) ||
+            !posref_explain_estimate(&value, &sample, fault, true))
+            continue;
+        snprintf(text, sizeof text, "%.3g", value);
+        const bool parsed = posref_number_parse(&rounded, text, "", NULL) == POSREF_OK;
+        const struct posref_claim base = {
+            {fault, NULL}, {parsed && fabs(rounded - value) < 1e-3 * value ? rounded : value, 0}};
+        posref_explain_examine_estimates(s, &base);
+    }
+}
