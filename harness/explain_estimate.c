@@ -109,7 +109,8 @@ static bool scale_of(double *out, struct explain_sample *s)
 }
 
 /* What the change of log theta_i says about the base; i > 0. */
-static void add_base(struct explain_sample *s, const struct posref_spec *spec, double change, int i, int n)
+static void add_base(struct explain_sample *s, const struct posref_spec *spec, double change,
+                     int i, int n)
 {
     if (isfinite(change) && s->n < 4096)
         s->value[s->n++] = spec->base * exp(-change * n / i);
@@ -125,7 +126,8 @@ static int last_of_ladder(const struct posref_spec *spec, int n)
     return banded ? 2 : n;
 }
 
-static bool base_of_frequencies(double *out, struct explain_sample *s, const struct posref_spec *spec)
+static bool base_of_frequencies(double *out, struct explain_sample *s,
+                                const struct posref_spec *spec)
 {
     const struct posref_tensor *want = &s->bent.outputs.item[0];
     const double *w = want->data, *g = s->actual.item[0].data;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PAIR_TRIES 25000
+#define MAX_PAIR_TRIES 50000
 #define MAX_EXACT_WORK 2000000 /* about 0.1 us each */
 
 static enum explain_fit try_one(double *residual, struct explain_search *s,

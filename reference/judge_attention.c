@@ -299,8 +299,8 @@ double posref_attention_scale(const struct posref_attention *a)
 enum posref_status posref_judge_units_attention(struct judge_case *c)
 {
     struct posref_tensors no_outputs = {.n = 0};
-    struct posref_job job = {.spec = c->spec, .op = c->op, .glance = c->glance, .in = c->inputs, .out = &no_outputs,
-                             .arena = c->arena, .err = c->err};
+    struct posref_job job = {.spec = c->spec, .op = c->op, .glance = c->glance, .in = c->inputs,
+                             .out = &no_outputs, .arena = c->arena, .err = c->err};
     struct judged *g = posref_job_alloc(&job, 1, sizeof *g);
     if (!g)
         return POSREF_NO_MEMORY;

@@ -162,6 +162,20 @@ static void attend(float *out, const float *scores, const struct fixture *f,
         out[c] /= sum;
 }
 
+/* A glance fails nothing that the judge passes, and whatever is wrong with every score. */
+static void check_glance(struct fixture *f, enum posref_op op, const struct posref_tensors *actual,
+                         enum posref_dtype dtype, enum posref_grade grade, enum fault fault)
+{
+    struct posref_error err = {"", ""};
+    bool fails = false;
+    ck_assert_msg(posref_judge_glance(&fails, &f->spec, op, &f->in, actual, dtype, &f->arena,
+                                      &err) == POSREF_OK, "%s: %s", err.key, err.text);
+    ck_assert_msg(!fails || grade == POSREF_GRADE_FAIL, "op %d, dtype %d: %s", op, dtype,
+                  names[fault]);
+    ck_assert_msg(fails || fault != NO_SCALE || grade != POSREF_GRADE_FAIL, "op %d, dtype %d", op,
+                  dtype);
+}
+
 static bool passes(struct fixture *f, const struct subject *s, enum posref_op op,
                    enum fault fault, enum posref_dtype dtype, bool low)
 {
@@ -195,6 +209,7 @@ static bool passes(struct fixture *f, const struct subject *s, enum posref_op op
     ck_assert_msg(posref_judge(&out, &f->spec, op, &f->in, &f->golden, &actual, dtype, gate,
                                &f->arena, &err) == POSREF_OK,
                   "%s: %s", err.key, err.text);
+    check_glance(f, op, &actual, dtype, out.grade, fault);
     if (fault == NONE)
         ck_assert_msg(out.pass && (low || out.grade <= POSREF_GRADE_RECURRENCE),
                       "%s op %d dtype %d low %d: %s, %g limits at %lld: got %g want %g", s->spec,
