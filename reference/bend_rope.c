@@ -9,7 +9,8 @@
 /* Columns of tables and frequencies: with partial=proportional pairs that do not turn as well. */
 static int columns_of(const struct bend_job *job, const struct bend_ladder *l)
 {
-    return job->bend->spec.partial == POSREF_PARTIAL_PROPORTIONAL ? job->bend->spec.dim / 2 : l->n;
+    const struct posref_spec *spec = job->bend->spec;
+    return spec->partial == POSREF_PARTIAL_PROPORTIONAL ? spec->dim / 2 : l->n;
 }
 
 static enum posref_status frequencies(struct bend_job *job, const struct bend_ladder *l)
