@@ -3,13 +3,21 @@
 # shellcheck shell=bash disable=SC2154
 
 # What eval is to be given beside a spec: one word after another, a layer a line; - where there is
-# no spec. A learned table has as many rows as its first position has before it, and one.
+# no spec. A learned table has as many rows as its first position has before it, and one; schemes
+# that are nothing but scores get a query, a key and what is added to them.
 words_of_layers='def words: to_entries[] | .key + "=" + (.value |
         if type == "array" then map(tostring) | join(",") else tostring end);
+    def ones($n): [range($n) | "1"] | join(",");
+    def scored: (.dim // 2) as $dim | "positions=0", "q=" + ones($dim), "k=" + ones($dim),
+        if .scheme == "shaw" then "key_weights=" + ones((2 * .max_relative_position + 1) * $dim)
+        elif .scheme == "transformer_xl" then "key_weights=" + ones(.model_dim * $dim),
+            "u=" + ones($dim), "v_bias=" + ones($dim)
+        else empty end;
     .layers[] | .spec | if . == null then "-" else [words,
         if .scheme == "rope" then "op=frequencies"
         elif .scheme == "learned" then "positions=0",
             "weights=" + ([range((.offset + 1) * .dim) | tostring] | join(","))
+        elif .scheme == "none" or .scheme == "shaw" or .scheme == "transformer_xl" then scored
         elif .window_size then "positions=grid:2:2"
         else "positions=0..2" end] | join("\t") end'
 
