@@ -171,12 +171,12 @@ static void add_sentence(struct posref_buffer *out, struct sight *s)
     posref_buffer_add(&ranges, "", 1);
     posref_buffer_text(out, "no known fault, and no pair of faults, gives these outputs");
     if (s->n_pairs > 0) {
-        posref_buffer_printf(out, ": %lld of %lld pairs are wrong, ", (long long)s->n_wrong,
+        posref_buffer_printf(out, ": %lld of %lld pairs are wrong", (long long)s->n_wrong,
                              (long long)s->n_pairs);
         if (all)
-            posref_buffer_text(out, "of every number");
-        else
-            posref_buffer_printf(out, "those of number %.200s", ranges.failed ? "" : ranges.data);
+            posref_buffer_text(out, ", of every number");
+        else if (s->n_wrong > 0)
+            posref_buffer_printf(out, ", those of number %.200s", ranges.failed ? "" : ranges.data);
         if (isfinite(s->first_wrong))
             posref_buffer_printf(out, ", from position %.9g on", s->first_wrong);
         posref_buffer_printf(out, "; norms are %s", s->norm < 1e-3 ? "kept" : "not kept");

@@ -36,6 +36,12 @@ swapped=$(made $spec pairing=interleaved)
         .explanations[0].advice and .explanations[0].residual < 1'
     run explain $spec --input in --output swapped
     same "$(grep -c 'pairing=interleaved; the spec asks for half' out)" 1 'said'
+    # Where every pair is right and a channel that should be copied is not, no pair has a number.
+    partial="$spec rotary_dim=4"
+    # shellcheck disable=SC2086
+    "$write" "y:F32:2x8=$(made $partial | sed 's/[^,]*$/9/')" >copies
+    run explain $partial --input in --output copies --format json
+    says '.description.summary | test(": 0 of 4 pairs are wrong; norms are kept; channels that")'
     # A sense of rotation is a convention of the forward pass, and excuses no gradient by itself.
     for pair in x:y:rotate:true dy:dx:rotate_backward:false; do
         IFS=: read -r from to op excused <<<"$pair"
