@@ -113,6 +113,8 @@ static uint64_t element_bits(const struct posref_tensor *tensor, int64_t k)
         memcpy(&bits8, data, 8);
     else if (size == 4)
         memcpy(&bits4, data, 4);
+    else if (size == 1)
+        return *data;
     else
         memcpy(&bits2, data, 2);
     return size == 8 ? bits8 : size == 4 ? bits4 : bits2;
@@ -125,6 +127,8 @@ static bool is_nan(uint64_t bits, enum posref_dtype dtype)
     case POSREF_F32: return (bits & 0x7FFFFFFFu) > 0x7F800000u;
     case POSREF_F16: return (bits & 0x7FFFu) > 0x7C00u;
     case POSREF_BF16: return (bits & 0x7FFFu) > 0x7F80u;
+    case POSREF_F8E4M3: return (bits & 0x7Fu) == 0x7Fu;
+    case POSREF_F8E5M2: return (bits & 0x7Fu) > 0x7Cu;
     default: return false;
     }
 }

@@ -28,6 +28,8 @@ static bool is_nan(const struct posref_tensor *t, int64_t k)
     case POSREF_F32: return isnan(((const float *)t->data)[k]);
     case POSREF_F16:
     case POSREF_BF16: return isnan(posref_widen(((const uint16_t *)t->data)[k], t->dtype));
+    case POSREF_F8E4M3:
+    case POSREF_F8E5M2: return isnan(posref_widen(((const uint8_t *)t->data)[k], t->dtype));
     default: return false;
     }
 }

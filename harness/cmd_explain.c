@@ -3,6 +3,7 @@
 #include "check.h"
 #include "command_words.h"
 #include "commands.h"
+#include "float8.h"
 #include "probe.h"
 #include "vectors/files.h"
 
@@ -19,7 +20,8 @@ static const char help[] =
     "input; y, cos, sin, inv_freq, table, slopes, bias, ... in the output.\n\n"
     "  --input FILE         may be left out where the keys say all\n"
     "  --output FILE        what came out\n"
-    "  --dtype NAME         f64, f32, f16 or bf16: what it was computed in (default: the file's)\n"
+    "  --dtype NAME         f64, f32, f16, bf16, f8e4m3 or f8e5m2: what it was computed in\n"
+    "                       (default: the file's)\n"
     "  --min-grade GRADE    what passes: exact, float32, recurrence, fast or low\n"
     "  --format text|json   default text\n\n"
     "Exit codes: 0 conforms; 1 does not; 2 bad input; 3 posref failed.\n\n"
@@ -149,7 +151,7 @@ static enum posref_status take_outputs(struct posref_tensors *out, enum posref_d
         const struct posref_tensor *saved = posref_tensors_find(got, golden->name);
         if (saved && is_float(golden->dtype) && !is_float(saved->dtype))
             return posref_fail(err, POSREF_BAD_INPUT, golden->name,
-                               "holds integers (%s); F64, F32, F16 or BF16 was expected",
+                               "holds integers (%s); a float dtype was expected",
                                posref_dtype_name(saved->dtype));
         if (saved && is_float(saved->dtype))
             *dtype = saved->dtype;
@@ -162,11 +164,16 @@ static enum posref_status take_outputs(struct posref_tensors *out, enum posref_d
 }
 
 static enum posref_status settle_gate(enum posref_grade *gate, enum posref_dtype *dtype,
-                                      const struct arguments *a, struct posref_error *err)
+                                      const struct posref_vector *vector, const struct arguments *a,
+                                      struct posref_error *err)
 {
     const int named = a->dtype ? posref_dtype_find(a->dtype) : (int)*dtype;
     if (named < 0 || !is_float((enum posref_dtype)named))
-        return posref_bad_word(err, "--dtype", "must be one of f64, f32, f16, bf16");
+        return posref_bad_word(err, "--dtype",
+                               "must be one of f64, f32, f16, bf16, f8e4m3, f8e5m2");
+    if (posref_dtype_is_float8((enum posref_dtype)named) && !posref_float8_offers(vector))
+        return posref_fail(err, POSREF_BAD_INPUT, "--dtype", "%s is judged in rotations alone",
+                           posref_dtype_name((enum posref_dtype)named));
     *dtype = (enum posref_dtype)named;
     return posref_word_gate(gate, *dtype, a->min_grade, err);
 }
@@ -194,7 +201,7 @@ static enum posref_status answer(struct posref_buffer *out, struct arguments *a,
     if (status == POSREF_OK)
         status = take_outputs(&outputs, &dtype, vector, &got, arena, err);
     if (status == POSREF_OK)
-        status = settle_gate(&gate, &dtype, a, err);
+        status = settle_gate(&gate, &dtype, vector, a, err);
     if (status == POSREF_OK)
         status = posref_check_outputs(out, vector, &outputs, &got, dtype, gate, arena, err);
     posref_buffer_text(out, "}\n");

@@ -5,6 +5,7 @@
 #include "call_spec.h"
 #include "command_words.h"
 #include "commands.h"
+#include "float8.h"
 #include "test_run.h"
 #include "trial.h"
 
@@ -19,7 +20,7 @@ static const char help[] =
     "the same name in a directory of your own, and have it judged: posref test --answers DIR.\n\n"
     "  -o DIR                   where they go; made when missing\n"
     "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
-    "  --dtype LIST             of f64,f32,f16,bf16 (default: f32)\n"
+    "  --dtype LIST             of f64,f32,f16,bf16,f8e4m3,f8e5m2 (default: f32)\n"
     "  --db FILE                the database (default: $POSREF_DB, else the cache)\n\n"
     "Example:\n  posref export -o prompts scheme=rope op=rotate dim=64 --dtype f32,bf16\n";
 
@@ -51,6 +52,20 @@ static enum posref_status read_arguments(struct exporting *e, int argc, char **a
     return status;
 }
 
+static enum posref_status make_trial(struct posref_trial *out, const struct posref_vector *vector,
+                                     const char *spec, enum posref_dtype dtype,
+                                     const struct posref_arena *arena, struct posref_error *err)
+{
+    enum posref_status status = POSREF_OK;
+    struct posref_vector *own = arena->alloc(arena->ctx, sizeof *own);
+    if (!own)
+        return posref_fail(err, POSREF_NO_MEMORY, vector->id, "no memory");
+    *own = *vector;
+    if (posref_dtype_is_float8(dtype))
+        status = posref_float8_vector(own, vector, dtype, arena, err);
+    return status == POSREF_OK ? posref_trial_make(out, own, spec, dtype, arena, err) : status;
+}
+
 static bool export_one(void *ctx, const struct posref_vector *vector)
 {
     struct exporting *e = ctx;
@@ -61,10 +76,10 @@ static bool export_one(void *ctx, const struct posref_vector *vector)
         e->status = posref_fail(e->err, POSREF_NO_MEMORY, vector->id, "no memory");
     for (int d = 0; d < POSREF_N_FLOATS && e->status == POSREF_OK; d++) {
         struct posref_trial trial;
-        if (!e->dtype[d])
+        if (!e->dtype[d] || (posref_dtype_is_float8((enum posref_dtype)d) &&
+                             !posref_float8_offers(vector)))
             continue;
-        e->status = posref_trial_make(&trial, vector, spec, (enum posref_dtype)d, &arena,
-                                      e->err);
+        e->status = make_trial(&trial, vector, spec, (enum posref_dtype)d, &arena, e->err);
         if (e->status == POSREF_OK)
             e->status = posref_answers_prompt(e->dir, vector->id, (enum posref_dtype)d, &trial,
                                               e->err);

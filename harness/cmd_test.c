@@ -20,9 +20,10 @@ static const char help[] =
     "device made of the prompts of posref export. KEY is any field of a spec, op, flag, or id\n"
     "(then VALUE is how the id begins; fresh/... and property/... name what is drawn).\n\n"
     "  --suite NAME[@VERSION]   smoke, core (default) or full\n"
-    "  --dtype LIST             of f64,f32,f16,bf16 (default all; a plugin may decline some)\n"
+    "  --dtype LIST             of f64,f32,f16,bf16 (default these; a plugin may decline some),\n"
+    "                           f8e4m3,f8e5m2 (rotations alone, of plugins that name them)\n"
     "  --min-grade GRADE        what passes: exact, float32, recurrence, fast or low\n"
-    "                           (default: f64 exact, f32 recurrence, 16-bit low)\n"
+    "                           (default: f64 exact, f32 recurrence, 16 and 8 bits low)\n"
     "  --config KEY=VALUE       handed to the plugin; may be repeated\n"
     "  --report FORMAT[:FILE]   text (default), json, jsonl, junit, tap, github, markdown,\n"
     "                           html; may be repeated\n"
@@ -393,7 +394,7 @@ int posref_cmd_test(int argc, char **argv)
     a->options.timeout_s = 10;
     a->options.start_timeout_s = 60;
     a->options.memory_limit_bytes = posref_default_memory();
-    for (int d = 0; d < POSREF_N_FLOATS; d++)
+    for (int d = 0; d < POSREF_N_USUAL_FLOATS; d++)
         a->options.dtype[d] = true;
     posref_buffer_init(&a->config, 1 << 16);
     posref_buffer_init(&a->filter_text, 1 << 16);

@@ -47,7 +47,7 @@ enum posref_status posref_word_dtypes(bool dtype[POSREF_N_FLOATS], const char *t
         int found = posref_dtype_find(name);
         if (found < 0 || found >= POSREF_N_FLOATS)
             return posref_fail(err, POSREF_BAD_INPUT, "--dtype",
-                               "'%s' is none of f64, f32, f16, bf16", name);
+                               "'%s' is none of f64, f32, f16, bf16, f8e4m3, f8e5m2", name);
         dtype[found] = true;
         text += length;
         if (*text == '\0')

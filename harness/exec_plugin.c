@@ -14,7 +14,7 @@ struct exec_state {
     struct posref_plugin plugin;
     struct exec_program program;
     const char *config;
-    char name[MAX_NAMES], version[MAX_NAMES / 2], layouts[8 * MAX_NAMES];
+    char name[MAX_NAMES], version[MAX_NAMES / 2], layouts[8 * MAX_NAMES], dtypes[MAX_NAMES];
 };
 
 /* The tensors of a call as a set of reference/'s; outputs apart. */
@@ -24,6 +24,7 @@ static void describe(struct posref_tensors *in, struct posref_tensors *out,
     static const enum posref_dtype dtypes[] = {
         [POSREF_PLUGIN_F64] = POSREF_F64, [POSREF_PLUGIN_F32] = POSREF_F32,
         [POSREF_PLUGIN_F16] = POSREF_F16, [POSREF_PLUGIN_BF16] = POSREF_BF16,
+        [POSREF_PLUGIN_F8E4M3] = POSREF_F8E4M3, [POSREF_PLUGIN_F8E5M2] = POSREF_F8E5M2,
         [POSREF_PLUGIN_I32] = POSREF_I32, [POSREF_PLUGIN_I64] = POSREF_I64};
     in->n = out->n = 0;
     for (uint32_t i = 0; i < call->n_tensors; i++) {
@@ -58,6 +59,8 @@ static bool begin(struct exec_state *state, char *why, size_t why_size_bytes)
     state->plugin.flags = varies && strcmp(varies, "yes") == 0 ? POSREF_PLUGIN_VARIES : 0;
     const char *layouts = posref_safetensors_metadata(&reply, "layouts");
     snprintf(state->layouts, sizeof state->layouts, "%s", layouts ? layouts : "");
+    const char *dtypes = posref_safetensors_metadata(&reply, "dtypes");
+    snprintf(state->dtypes, sizeof state->dtypes, "%s", dtypes ? dtypes : "");
     posref_safetensors_close(&reply);
     if (!good)
         exec_program_stop(&state->program);
@@ -139,7 +142,8 @@ const struct posref_plugin *posref_exec_plugin(void **state, const char *command
                                           .open = open_program,
                                           .run = run,
                                           .close = close_program,
-                                          .layouts = mine->layouts};
+                                          .layouts = mine->layouts,
+                                          .dtypes = mine->dtypes};
     *state = mine;
     return &mine->plugin;
 }

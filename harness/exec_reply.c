@@ -10,6 +10,8 @@ static const char *type_name(enum posref_dtype dtype)
 {
     static const char *const names[] = {[POSREF_F64] = "F64",   [POSREF_F32] = "F32",
                                         [POSREF_F16] = "F16",   [POSREF_BF16] = "BF16",
+                                        [POSREF_F8E4M3] = "F8_E4M3",
+                                        [POSREF_F8E5M2] = "F8_E5M2",
                                         [POSREF_I32] = "I32",   [POSREF_I64] = "I64"};
     return names[dtype];
 }

@@ -91,6 +91,11 @@ static void look(struct sight *s, const struct posref_explainer *e, const struct
         s->no_form = true;
         return;
     }
+    for (int i = 0; i < bent.outputs.n; i++) {
+        const double *want = bent.outputs.item[i].data;
+        for (int64_t k = 0; k < posref_tensor_count(&bent.outputs.item[i]); k++)
+            bent.limit[i][k] = posref_explain_limit(f, want[k], bent.limit[i][k], 0);
+    }
     for (int64_t k = 0; k < bent.n_pairs; k++)
         look_at_pair(s, &bent, &f->actual, &bent.pair[k]);
     look_at_singles(s, &bent, &f->actual);

@@ -169,6 +169,8 @@ bool posref_explain_sample(struct explain_sample *out, const struct posref_claim
     if (posref_bend_eval(&out->bent, &out->bend, f->op, &in, f->dtype, scratch, NULL) != POSREF_OK)
         return false;
     out->reversed = false;
+    /* In 8 bits a factor next to 1 cannot be told from roundings that lean to one side. */
+    out->least_stretch = posref_dtype_is_float8(f->dtype) ? 1.5 * posref_unit(f->dtype) : 1e-5;
     out->n_frequencies = 0;
     for (int k = 0; k < out->bend.n_steps; k++)
         out->reversed = out->reversed || out->bend.step[k].kind == POSREF_BEND_SINE_COSINE;
@@ -189,7 +191,7 @@ bool posref_explain_estimate(double *value, struct explain_sample *s,
     if (fault->field == POSREF_FIELD_BASE)
         return base_of(value, s, s->bend.spec);
     switch (fault->bend[0]) {
-    case POSREF_BEND_MAGNITUDE: return stretch_of(value, s) && fabs(*value - 1) > 1e-5;
+    case POSREF_BEND_MAGNITUDE: return stretch_of(value, s) && fabs(*value - 1) > s->least_stretch;
     case POSREF_BEND_POSITION_OFFSET: return offset_of(value, s);
     case POSREF_BEND_THETA_SCALE:
         return (sloping ? slope_of(value, s) : scale_of(value, s)) && fabs(*value - 1) > 1e-6;

@@ -80,6 +80,11 @@ enum explain_fit { EXPLAIN_MISSES, EXPLAIN_FITS, EXPLAIN_SAME };
 /* The same kind of vectors, whatever the dtype. */
 bool posref_explain_kin(const struct explain_class *a, const struct explain_class *b);
 
+/* The limit of an element of a bent output: `least`, 0 where a copy is due, and `extra`; in 8 bits
+ * what one rounding of a value within that may make of want. */
+double posref_explain_limit(const struct explain_failure *failure, double want, double least,
+                            double extra);
+
 /* Fills right and right_loosely. */
 void posref_explain_right(struct explain_failure *failure, const struct posref_arena *scratch);
 
@@ -104,6 +109,7 @@ struct explain_sample {
     int n;         /* of them */
     int n_frequencies;
     bool reversed; /* sine for cosine: pairs turn the other way */
+    double least_stretch; /* a magnitude nearer to 1 is none */
 };
 
 /* What a failure shows on top of `base` (no faults: fault[0] NULL), in memory of `scratch`; false:

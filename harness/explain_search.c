@@ -200,7 +200,9 @@ static const struct explain_class *sibling_of(const struct posref_explainer *e, 
 /* Singles everywhere, then what was found once more where nothing fits, then pairs. */
 static void search_all(struct explain_search *s, struct posref_explainer *e, bool *done)
 {
-    static const enum posref_dtype order[] = {POSREF_F32, POSREF_F64, POSREF_F16, POSREF_BF16};
+    static const enum posref_dtype order[] = {POSREF_F32,  POSREF_F64,    POSREF_F16,
+                                              POSREF_BF16, POSREF_F8E4M3, POSREF_F8E5M2};
+    const size_t n_order = sizeof order / sizeof *order;
     s->e = e;
     s->scheme = -1;
     list_estimated(s);
@@ -208,7 +210,7 @@ static void search_all(struct explain_search *s, struct posref_explainer *e, boo
     e->exact_work_left = MAX_EXACT_WORK;
     for (int pass = 0; pass < 4; pass++) {
         memset(done, 0, (size_t)e->n_classes * sizeof *done);
-        for (int d = 0; d < 4; d++)
+        for (size_t d = 0; d < n_order; d++)
             for (int k = 0; k < e->n_classes; k++) {
                 s->class = &e->class[k];
                 if (s->class->dtype != order[d])

@@ -9,7 +9,8 @@
 
 /* Beyond an eighth of its norm an element tells nothing. */
 #define TELLING 0.125
-/* Tables and products of a 16-bit kernel may be held in its dtype: so many u more. */
+/* Tables and products of a 16-bit kernel may be held in its dtype, those of an 8-bit one in
+ * bfloat16: so many u of it more. */
 #define LOOSE 4
 
 struct distance {
@@ -49,6 +50,15 @@ static bool overflows(double want, double got, enum posref_dtype dtype)
     return isinf(got) && dtype != POSREF_F64 && posref_rounded(want, dtype) == got;
 }
 
+double posref_explain_limit(const struct explain_failure *f, double want, double least,
+                            double extra)
+{
+    if (!(least > 0))
+        return least; /* a copy */
+    return posref_dtype_is_float8(f->dtype) ? posref_float8_limit(want, least + extra, f->dtype)
+                                            : least + extra;
+}
+
 /* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm
  * are added to each limit. Infinite where they cannot be compared. */
 static void measure(struct distance *out, const struct posref_bent *bent,
@@ -66,7 +76,7 @@ static void measure(struct distance *out, const struct posref_bent *bent,
         for (int64_t k = 0; k < n && out->largest <= stop; k++) {
             const double scale = bent->scale[i][k];
             const double least = bent->limit[i][k], off = fabs(g[k] - w[k]);
-            const double limit = least > 0 ? least + extra * u * scale : least;
+            const double limit = posref_explain_limit(f, w[k], least, extra * u * scale);
             /* A fault that makes infinities or NaN cannot have made a number. */
             if (!isfinite(w[k]) && isfinite(g[k])) {
                 out->largest = HUGE_VAL;
@@ -98,7 +108,13 @@ static bool is_centred(const struct distance *d, double u, bool strict)
 
 static bool is_narrow(const struct explain_failure *f)
 {
-    return f->dtype == POSREF_F16 || f->dtype == POSREF_BF16;
+    return f->dtype != POSREF_F64 && f->dtype != POSREF_F32;
+}
+
+static double loose(const struct explain_failure *f)
+{
+    return posref_dtype_is_float8(f->dtype)
+               ? LOOSE * posref_unit(POSREF_BF16) / posref_unit(f->dtype) : LOOSE;
 }
 
 /* Whether the claim is about positions that also hide keys: a miss proves nothing then. */
@@ -111,6 +127,16 @@ static bool is_ambiguous(const struct posref_claim *claim, const struct posref_b
     for (int k = 0; k < 2 && claim->fault[k]; k++)
         moves = moves || claim->fault[k]->twist;
     return moves && posref_positions_hide_keys(f->spec);
+}
+
+/* Tables of 16 bits are no fault of what is rounded to 8 (grade low). */
+static bool is_allowed(const struct posref_claim *claim, const struct explain_failure *f)
+{
+    bool allowed = false;
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        allowed = allowed || claim->fault[k]->bend[0] == POSREF_BEND_TABLE_BF16 ||
+                  claim->fault[k]->bend[0] == POSREF_BEND_TABLE_F16;
+    return allowed && posref_dtype_is_float8(f->dtype);
 }
 
 static bool mend(struct posref_tensors *actual, const struct posref_claim *claim,
@@ -254,7 +280,7 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     f->right = d.largest <= 1 && !is_centred(&d, u, true) ? HUGE_VAL : d.largest;
     if (!is_narrow(f))
         return;
-    measure(&d, &bent, f, &f->actual, LOOSE, 1);
+    measure(&d, &bent, f, &f->actual, loose(f), 1);
     f->right_loosely = d.largest <= 1 && is_centred(&d, u, false);
 }
 
@@ -280,6 +306,8 @@ enum explain_fit posref_explain_try_bend(double *residual, const struct posref_c
     struct distance d;
     if (f->right <= 1)
         return EXPLAIN_SAME;
+    if (is_allowed(claim, f))
+        return EXPLAIN_MISSES;
     /* Channels that came back as copies were not turned, however little the dtype shows of it. */
     if (f->copies_stand && bend->spec->rotary_dim > f->spec->rotary_dim)
         return EXPLAIN_MISSES;
@@ -300,7 +328,7 @@ enum explain_fit posref_explain_try_bend(double *residual, const struct posref_c
         return EXPLAIN_SAME; /* angles too large to tell */
     bool fits = d.largest <= 1 && is_centred(&d, u, true);
     if (!fits && is_narrow(f) && !f->right_loosely) {
-        measure(&d, &bent, f, &actual, LOOSE, 1);
+        measure(&d, &bent, f, &actual, loose(f), 1);
         fits = d.largest <= 1 && is_centred(&d, u, false);
     }
     *residual = d.largest;

@@ -10,13 +10,15 @@
 static void examine_near(struct explain_search *s, struct posref_claim *claim, int slot,
                          double value)
 {
-    const bool rounds = slot == 1; /* the other fault may have rounded what was estimated from */
+    /* The other fault may have rounded what was estimated from, and 8 bits have. */
+    const bool coarse = posref_dtype_is_float8(s->class->dtype), rounds = slot == 1 || coarse;
+    const double reach = coarse ? 0.1 : rounds ? 4e-3 : 2e-5;
     char text[40];
     for (int digits = 0; digits < 6; digits++) {
         double rounded;
         snprintf(text, sizeof text, "%.*e", digits, value);
         if (posref_number_parse(&rounded, text, "", NULL) != POSREF_OK ||
-            fabs(rounded - value) > (rounds ? 4e-3 : 2e-5) * fabs(value) ||
+            fabs(rounded - value) > reach * fabs(value) ||
             (digits > 0 && rounded == claim->value[slot]))
             continue;
         claim->value[slot] = rounded;

@@ -16,6 +16,8 @@ static inline uint64_t posref_pattern_bits(enum posref_dtype dtype)
     case POSREF_F32: return 0x7FEDA5C3u;
     case POSREF_F16: return 0x7FA5u;
     case POSREF_BF16: return 0x7FE5u;
+    case POSREF_F8E4M3: /* of its two NaNs the one that conversions make of negative ones alone */
+    case POSREF_F8E5M2: return 0xFFu;
     case POSREF_I32: return 0xA5C3A5C3u;
     default: return 0xA5C3A5C3A5C3A5C3u;
     }
@@ -33,6 +35,8 @@ static inline void posref_pattern_fill(void *data, enum posref_dtype dtype, size
     } else if (size == 4) {
         uint32_t narrow = (uint32_t)bits;
         memcpy(out, &narrow, 4);
+    } else if (size == 1) {
+        *out = (unsigned char)bits;
     } else {
         uint16_t narrow = (uint16_t)bits;
         memcpy(out, &narrow, 2);

@@ -103,14 +103,18 @@ extern "C" {
 #define POSREF_PLUGIN_ABI 1u
 #define POSREF_PLUGIN_MAX_RANK 8
 
-/* struct posref_plugin_tensor.dtype. F16 is IEEE binary16, BF16 the upper half of binary32. */
+/* struct posref_plugin_tensor.dtype. F16 is IEEE binary16, BF16 the upper half of binary32. F8E4M3
+ * (no infinities, largest 448, NaN 0x7F and 0xFF) and F8E5M2 (the upper half of binary16) come to
+ * plugins that name them in posref_plugin.dtypes, when the user asks for them. */
 enum {
     POSREF_PLUGIN_F64 = 0,
     POSREF_PLUGIN_F32 = 1,
     POSREF_PLUGIN_F16 = 2,
     POSREF_PLUGIN_BF16 = 3,
     POSREF_PLUGIN_I32 = 4,
-    POSREF_PLUGIN_I64 = 5
+    POSREF_PLUGIN_I64 = 5,
+    POSREF_PLUGIN_F8E4M3 = 6,
+    POSREF_PLUGIN_F8E5M2 = 7
 };
 
 /* struct posref_plugin_tensor.access. IN MUST NOT be written, not even with the same values;
@@ -177,6 +181,9 @@ struct posref_plugin {
     /* The layouts that run and supports take beside plain tensors, between spaces: "bhsd strided".
      * They are then tested too, unless the user says which are. "" or NULL: none. */
     const char *layouts;
+    /* The 8-bit dtypes that run and supports take, between spaces: "f8e4m3 f8e5m2". "" or NULL:
+     * none. */
+    const char *dtypes;
 };
 
 #if defined(_WIN32)
@@ -258,6 +265,8 @@ static inline size_t posref_plugin_dtype_size(uint32_t dtype)
     case POSREF_PLUGIN_I32: return 4;
     case POSREF_PLUGIN_F16:
     case POSREF_PLUGIN_BF16: return 2;
+    case POSREF_PLUGIN_F8E4M3:
+    case POSREF_PLUGIN_F8E5M2: return 1;
     default: return 0;
     }
 }

@@ -40,6 +40,10 @@ enum posref_status posref_tensor_widen(struct posref_tensor *out, const struct p
         case POSREF_F32: value[k] = (double)((const float *)in->data)[k]; break;
         case POSREF_I32: value[k] = (double)((const int32_t *)in->data)[k]; break;
         case POSREF_I64: value[k] = (double)((const int64_t *)in->data)[k]; break;
+        case POSREF_F8E4M3:
+        case POSREF_F8E5M2:
+            value[k] = posref_widen(((const uint8_t *)in->data)[k], in->dtype);
+            break;
         default: value[k] = posref_widen(((const uint16_t *)in->data)[k], in->dtype);
         }
     return POSREF_OK;

@@ -46,6 +46,9 @@ enum posref_cell_state { POSREF_CELL_EMPTY, POSREF_CELL_DECLINED, POSREF_CELL_PA
                          POSREF_CELL_FAILED };
 /* The state, and for the last two "566 float32" or "3 of 566"; else "". */
 enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *cell);
+/* How many columns of dtypes a table has: the usual ones, and those of 8 bits up to the last with
+ * lines. */
+int posref_tally_columns(const struct posref_tally *tally);
 /* Whether a cell of the group is in that state. */
 bool posref_group_has(const struct posref_group *group, enum posref_cell_state state);
 

@@ -146,14 +146,17 @@ static void draw_arithmetic(void *ctx, const char *scheme,
 static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
 {
     posref_buffer_text(out, "<h2>What passed</h2>\n<table><tr><th>scheme</th><th>op</th>"
-                            "<th>scaling or property</th><th>f64</th><th>f32</th><th>f16</th>"
-                            "<th>bf16</th></tr>\n");
+                            "<th>scaling or property</th>");
+    const int n_dtypes = posref_tally_columns(tally);
+    for (int d = 0; d < n_dtypes; d++)
+        posref_buffer_printf(out, "<th>%s</th>", posref_dtype_name((enum posref_dtype)d));
+    posref_buffer_text(out, "</tr>\n");
     for (int k = 0; k < tally->n_groups; k++) {
         const struct posref_group *group = &tally->group[k];
         char label[48];
         posref_buffer_printf(out, "<tr><td>%s</td><td>%s</td><td>%s</td>", group->scheme,
                              group->op, posref_group_label(label, group));
-        for (int d = 0; d < POSREF_N_FLOATS; d++) {
+        for (int d = 0; d < n_dtypes; d++) {
             char text[32];
             switch (posref_cell_look(text, &group->cell[d])) {
             case POSREF_CELL_EMPTY: posref_buffer_text(out, "<td></td>"); break;

@@ -103,6 +103,16 @@ enum posref_cell_state posref_cell_look(char out[32], const struct posref_cell *
     return passed == tried ? POSREF_CELL_PASSED : POSREF_CELL_FAILED;
 }
 
+int posref_tally_columns(const struct posref_tally *tally)
+{
+    int n = POSREF_N_USUAL_FLOATS;
+    for (int k = 0; k < tally->n_groups; k++)
+        for (int d = n; d < POSREF_N_FLOATS; d++)
+            if (tally->group[k].cell[d].n > 0)
+                n = d + 1;
+    return n;
+}
+
 bool posref_group_has(const struct posref_group *group, enum posref_cell_state state)
 {
     char cell[32];

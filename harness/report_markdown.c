@@ -34,14 +34,20 @@ static void add_counts(struct posref_buffer *out, const struct posref_cell *cell
 
 static void add_table(struct posref_buffer *out, const struct posref_tally *tally)
 {
-    posref_buffer_text(out, "| scheme | op | scaling or property | f64 | f32 | f16 | bf16 |\n"
-                            "|---|---|---|---|---|---|---|\n");
+    const int n_dtypes = posref_tally_columns(tally);
+    posref_buffer_text(out, "| scheme | op | scaling or property |");
+    for (int d = 0; d < n_dtypes; d++)
+        posref_buffer_printf(out, " %s |", posref_dtype_name((enum posref_dtype)d));
+    posref_buffer_text(out, "\n|---|---|---|");
+    for (int d = 0; d < n_dtypes; d++)
+        posref_buffer_text(out, "---|");
+    posref_buffer_text(out, "\n");
     for (int k = 0; k < tally->n_groups; k++) {
         const struct posref_group *group = &tally->group[k];
         char label[48];
         posref_buffer_printf(out, "| %s | %s | %s |", group->scheme, group->op,
                              posref_group_label(label, group));
-        for (int d = 0; d < POSREF_N_FLOATS; d++)
+        for (int d = 0; d < n_dtypes; d++)
             add_counts(out, &group->cell[d]);
         posref_buffer_text(out, "\n");
     }

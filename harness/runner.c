@@ -24,7 +24,7 @@ struct posref_runner {
     struct posref_process process;
     bool alive;               /* a worker is there, its plugin open */
     struct posref_trial lost; /* why none is, when loading or opening killed it */
-    char name[64], version[32], layouts[512];
+    char name[64], version[32], layouts[512], dtypes[64];
     unsigned n_workers;
     uint64_t *seen; /* hashes of op and shapes that this worker has run already */
     size_t n_seen, seen_capacity;
@@ -103,6 +103,9 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
         memcpy(r->layouts, wire->plugin_layouts, sizeof r->layouts);
         r->layouts[sizeof r->layouts - 1] = '\0';
         posref_plugin_text_clean(r->layouts, 1);
+        memcpy(r->dtypes, wire->plugin_dtypes, sizeof r->dtypes);
+        r->dtypes[sizeof r->dtypes - 1] = '\0';
+        posref_plugin_text_clean(r->dtypes, 1);
         r->name[sizeof r->name - 1] = r->version[sizeof r->version - 1] = '\0';
         posref_plugin_text_clean(r->name, 1);
         posref_plugin_text_clean(r->version, 1);
@@ -465,6 +468,11 @@ const char *posref_runner_plugin_version(const struct posref_runner *r)
 const char *posref_runner_plugin_layouts(const struct posref_runner *r)
 {
     return r->layouts;
+}
+
+const char *posref_runner_plugin_dtypes(const struct posref_runner *r)
+{
+    return r->dtypes;
 }
 
 const char *posref_runner_captured(const struct posref_runner *r, uint64_t *total_bytes)

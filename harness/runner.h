@@ -64,6 +64,7 @@ const char *posref_runner_plugin_name(const struct posref_runner *runner);
 const char *posref_runner_plugin_version(const struct posref_runner *runner);
 /* What it says that it takes (posref_plugin.h), "" for nothing. */
 const char *posref_runner_plugin_layouts(const struct posref_runner *runner);
+const char *posref_runner_plugin_dtypes(const struct posref_runner *runner);
 
 /* The first bytes that the plugin wrote to stdout or stderr, as text ("" for none), and how many
  * it wrote in all. */

@@ -3,6 +3,7 @@
 #include "answers.h"
 #include "call_spec.h"
 #include "draw.h"
+#include "float8.h"
 #include "test_run_impl.h"
 #include "trial.h"
 
@@ -35,6 +36,27 @@ static enum posref_status make_trial(struct posref_run *run, struct posref_trial
                   : no_memory(err);
 }
 
+/* In 8 bits: the vector as it is in them, where it is offered and the plugin takes it. */
+static enum posref_status make_float8(struct posref_run *run, struct posref_trial *trial,
+                                      const struct posref_vector *vector, const char *spec,
+                                      enum posref_dtype dtype, struct posref_error *err)
+{
+    const struct posref_arena arena = posref_heap_arena(run->heap);
+    const bool offers = posref_float8_offers(vector);
+    if (offers && (!run->runner ||
+                   posref_float8_is_named(posref_runner_plugin_dtypes(run->runner), dtype))) {
+        struct posref_vector *own = arena.alloc(arena.ctx, sizeof *own);
+        enum posref_status status = own ? posref_float8_vector(own, vector, dtype, &arena, err)
+                                        : no_memory(err);
+        run->own[run->n_trials] = own;
+        return status == POSREF_OK ? posref_trial_make(trial, own, spec, dtype, &arena, err)
+                                   : status;
+    }
+    posref_float8_withhold(trial, vector, spec, dtype, offers);
+    run->is_withheld[run->n_trials] = true;
+    return POSREF_OK;
+}
+
 static enum posref_status add_trials(struct posref_run *run, const struct posref_vector *vector,
                                      struct posref_error *err)
 {
@@ -46,8 +68,12 @@ static enum posref_status add_trials(struct posref_run *run, const struct posref
             continue;
         run->dtype[run->n_trials] = (enum posref_dtype)d;
         run->of[run->n_trials] = run->n_vectors;
+        run->own[run->n_trials] = NULL;
+        run->result[run->n_trials] = NULL;
+        run->is_withheld[run->n_trials] = false;
         struct posref_trial *trial = &run->trial[run->n_trials];
-        status = make_trial(run, trial, vector, spec, (enum posref_dtype)d, err);
+        status = (posref_dtype_is_float8((enum posref_dtype)d) ? make_float8 : make_trial)(
+            run, trial, vector, spec, (enum posref_dtype)d, err);
         run->n_trials++;
         trial->group = run->group[vector->spec.scheme][vector->op][d];
     }
@@ -207,7 +233,9 @@ static void check_declined(struct posref_run *run, size_t k)
 /* The vector that a trial's outputs are judged as. */
 static const struct posref_vector *vector_of(const struct posref_run *run, size_t k)
 {
-    const bool own = run->laid[run->of[k]] && run->result[k]->vector;
+    if (run->own[k])
+        return run->own[k];
+    const bool own = run->result[k] && run->result[k]->vector;
     return own ? run->result[k]->vector : &run->vector[run->of[k]];
 }
 
@@ -220,7 +248,7 @@ enum posref_status posref_run_judge(struct posref_run *run, struct posref_error 
         if (run->is_original[run->of[k]])
             continue;
         check_declined(run, k);
-        if (run->laid[run->of[k]])
+        if (run->result[k])
             posref_layout_collect(&run->trial[k], run->result[k]);
         const struct posref_vector *vector = vector_of(run, k);
         struct posref_stream_line line = {.vector = vector,
@@ -247,10 +275,11 @@ enum posref_status posref_run_judge(struct posref_run *run, struct posref_error 
 /* In an order that the nonce draws, so that an answer left over from the call before shows. */
 static enum posref_status run_shuffled(struct posref_run *run, struct posref_error *err)
 {
-    const size_t n = run->n_trials;
+    size_t n = 0;
     struct posref_draw draw = posref_draw_begin(run->options->nonce, run->vector[0].id);
-    for (size_t k = 0; k < n; k++)
-        run->shuffled[k] = &run->trial[k];
+    for (size_t k = 0; k < run->n_trials; k++)
+        if (!run->is_withheld[k])
+            run->shuffled[n++] = &run->trial[k];
     for (size_t k = n; k > 1; k--) {
         const size_t other = (size_t)posref_draw_below(&draw, (int64_t)k);
         struct posref_trial *kept = run->shuffled[k - 1];
@@ -265,7 +294,8 @@ enum posref_status posref_run_trials(struct posref_run *run, struct posref_error
     if (run->runner)
         return run_shuffled(run, err);
     for (size_t k = 0; k < run->n_trials; k++)
-        posref_answers_read(&run->trial[k], run->options->answers, run->vector[run->of[k]].id,
-                            run->dtype[k]);
+        if (!run->is_withheld[k])
+            posref_answers_read(&run->trial[k], run->options->answers, run->vector[run->of[k]].id,
+                                run->dtype[k]);
     return POSREF_OK;
 }

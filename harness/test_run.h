@@ -12,7 +12,10 @@
 #include "runner.h"
 #include "vectors/vectors.h"
 
-#define POSREF_N_FLOATS 4 /* f64 f32 f16 bf16: the dtypes that are judged, in enum order */
+/* f64 f32 f16 bf16 f8e4m3 f8e5m2: the dtypes that are judged, in enum order; those of a run whose
+ * user does not say which are the first. */
+#define POSREF_N_FLOATS 6
+#define POSREF_N_USUAL_FLOATS 4
 
 /* Which vectors are judged once more on inputs drawn from the nonce. */
 enum posref_fresh { POSREF_FRESH_SOME, POSREF_FRESH_ALL, POSREF_FRESH_NONE };

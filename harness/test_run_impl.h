@@ -37,6 +37,8 @@ struct posref_run {
     const struct posref_layout_case *laid[POSREF_CHUNK_MOST]; /* the vector's layout; NULL: plain */
     struct posref_trial trial[POSREF_CHUNK_TRIALS];
     struct posref_layout_result *result[POSREF_CHUNK_TRIALS]; /* of laid ones */
+    const struct posref_vector *own[POSREF_CHUNK_TRIALS]; /* the vector in 8 bits, or NULL */
+    bool is_withheld[POSREF_CHUNK_TRIALS]; /* not offered: declined without a call */
     enum posref_dtype dtype[POSREF_CHUNK_TRIALS];
     size_t of[POSREF_CHUNK_TRIALS]; /* the trial's vector */
     size_t n_vectors, n_trials;

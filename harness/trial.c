@@ -40,6 +40,8 @@ static void store(void *to, int64_t k, double value, enum posref_dtype dtype)
         ((double *)to)[k] = value;
     } else if (dtype == POSREF_F32) {
         ((uint32_t *)to)[k] = posref_narrow(value, dtype);
+    } else if (posref_dtype_is_float8(dtype)) {
+        ((uint8_t *)to)[k] = (uint8_t)posref_narrow(value, dtype);
     } else {
         ((uint16_t *)to)[k] = (uint16_t)posref_narrow(value, dtype);
     }

@@ -71,7 +71,7 @@ struct posref_wire {
     /* Filled once by the worker. */
     _Atomic uint32_t load;
     uint32_t plugin_abi;
-    char plugin_name[64], plugin_version[32], plugin_layouts[512];
+    char plugin_name[64], plugin_version[32], plugin_layouts[512], plugin_dtypes[64];
     char load_text[POSREF_WIRE_TEXT];
     /* Filled by the worker's handler of fatal signals. */
     _Atomic uint32_t fault_signal;

@@ -207,7 +207,9 @@ double posref_bend_rounding(const struct bend_job *job, double x)
                          : job->dtype == POSREF_BF16 ? 0x1p-132 : 0x1p-148;
     /* Next to a step of a rounding, float32 may take the other one. */
     const double spacings = narrow && posref_bend_has(job->bend, POSREF_BEND_TRUNCATED) ? 2.1 : 1.1;
-    return fabs(x) * spacings * posref_unit(job->dtype) + least;
+    /* What rounds to 8 bits was a float32: posref_float8_limit has the rest. */
+    const bool wide = posref_dtype_is_float8(job->dtype);
+    return fabs(x) * spacings * posref_unit(wide ? POSREF_F32 : job->dtype) + least;
 }
 
 /* Towards zero where nearest went beyond. */
@@ -220,12 +222,23 @@ static double truncate_to(double x, enum posref_dtype dtype)
     return fabs(near) > fabs(x) ? posref_widen(bits - 1, dtype) : near;
 }
 
+/* Values of 8 bits are often next to a step, and float32 on its other side. */
+static void widen_step(double *limit, double x, enum posref_dtype dtype)
+{
+    const double low = truncate_to(x - *limit, dtype), high = truncate_to(x + *limit, dtype);
+    if (low != high)
+        *limit = high - low;
+}
+
 static void truncate_all(struct posref_bent *out, enum posref_dtype dtype)
 {
     for (int i = 0; i < out->outputs.n; i++) {
         double *value = out->outputs.item[i].data;
-        for (int64_t k = 0; k < posref_tensor_count(&out->outputs.item[i]); k++)
+        for (int64_t k = 0; k < posref_tensor_count(&out->outputs.item[i]); k++) {
+            if (posref_dtype_is_float8(dtype))
+                widen_step(&out->limit[i][k], value[k], dtype);
             value[k] = truncate_to(value[k], dtype);
+        }
     }
 }
 

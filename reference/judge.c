@@ -35,6 +35,8 @@ double posref_unit(enum posref_dtype dtype)
     case POSREF_F64: return 0x1p-53;
     case POSREF_F32: return 0x1p-24;
     case POSREF_F16: return 0x1p-11;
+    case POSREF_F8E4M3: return 0x1p-4;
+    case POSREF_F8E5M2: return 0x1p-3;
     default: return 0x1p-8;
     }
 }
@@ -53,12 +55,20 @@ const char *posref_breach_text(enum posref_breach breach)
     }
 }
 
+/* Conversions to 8 bits saturate as often as they overflow: both are right. */
+static double largest_float8(enum posref_dtype dtype)
+{
+    return dtype == POSREF_F8E4M3 ? 448 : 57344;
+}
+
 static bool element_holds(const struct judge_unit *unit, int which, double limit,
                           enum posref_dtype dtype)
 {
     double want = unit->want[which], got = unit->got[which];
-    if (posref_judge_overflows(want, dtype))
-        return isinf(got) && signbit(got) == signbit(want);
+    if (posref_judge_overflows(want, dtype)) {
+        const bool saturated = posref_dtype_is_float8(dtype) && fabs(got) == largest_float8(dtype);
+        return (saturated || isinf(got)) && signbit(got) == signbit(want);
+    }
     return fabs(got - want) <= limit; /* false for NaN */
 }
 

@@ -89,6 +89,11 @@ posref_judge_limits(struct posref_tensors out[POSREF_GRADE_FAIL], const struct p
                     const struct posref_tensors *golden, enum posref_dtype dtype,
                     const struct posref_arena *arena, struct posref_error *err);
 
+/* How far from want a value of an 8-bit dtype may be that was rounded once from one within
+ * `arithmetic` of want: the farther of the two that the ends of that range round to; at least a
+ * quarter of a spacing. Infinite where the range leaves the dtype's. */
+double posref_float8_limit(double want, double arithmetic, enum posref_dtype dtype);
+
 /* The best and the worst grade that a dtype has beside fail. */
 enum posref_grade posref_grade_best(enum posref_dtype dtype);
 enum posref_grade posref_grade_worst(enum posref_dtype dtype);

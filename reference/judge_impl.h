@@ -66,7 +66,7 @@ double posref_judge_limit(const struct judge_unit *unit, int which, const struct
                           enum posref_dtype dtype);
 /* Half the spacing of subnormals: what rounding loses however small the value. */
 double posref_judge_floor(enum posref_dtype dtype);
-/* The dtype's nearest value is an infinity. */
+/* The dtype's nearest value is an infinity, or what stands for one. */
 bool posref_judge_overflows(double want, enum posref_dtype dtype);
 
 struct judge_case {

@@ -21,6 +21,8 @@ double posref_judge_floor(enum posref_dtype dtype)
     case POSREF_F64: return 0x1p-1074;
     case POSREF_F32: return 0x1p-150;
     case POSREF_F16: return 0x1p-25;
+    case POSREF_F8E4M3: return 0x1p-10;
+    case POSREF_F8E5M2: return 0x1p-17;
     default: return 0x1p-134;
     }
 }
@@ -34,10 +36,8 @@ struct judge_limits posref_judge_grade_limits(enum posref_grade grade, enum posr
         out.u_angle = out.u_math = out.u_formula = 0x1p-53;
     if (grade >= POSREF_GRADE_FAST)
         out.u_sine = 0x1p-20;
-    if (grade == POSREF_GRADE_LOW) {
-        out.u_table = u;
-        out.u_math = u;
-    }
+    if (grade == POSREF_GRADE_LOW) /* nobody computes in 8 bits; bfloat16 is what is coarsest */
+        out.u_table = out.u_math = posref_dtype_is_float8(dtype) ? posref_unit(POSREF_BF16) : u;
     return out;
 }
 
@@ -57,17 +57,34 @@ double posref_judge_math_part(const struct judge_unit *unit, const struct judge_
     return l->u_table + l->u_sine + (2 + unit->extra) * l->u_math + unit->common * l->u_formula;
 }
 
+/* Eight bits are so few that u of the pair would hide what is wrong. A quarter of a spacing, which
+ * no other value is within, keeps errors countable in limits where want is a value of the dtype. */
+double posref_float8_limit(double want, double arithmetic, enum posref_dtype dtype)
+{
+    const double below = want - posref_rounded(want - arithmetic, dtype);
+    const double above = posref_rounded(want + arithmetic, dtype) - want;
+    if (!isfinite(below) || !isfinite(above))
+        return (double)INFINITY;
+    return fmax(fmax(below, above),
+                fmax(posref_unit(dtype) / 4 * fabs(want), posref_judge_floor(dtype) / 2));
+}
+
 double posref_judge_limit(const struct judge_unit *unit, int which, const struct judge_limits *l,
                           enum posref_dtype dtype)
 {
-    return unit->scale * (posref_judge_angle_part(unit, l) + posref_judge_math_part(unit, l)) +
-           unit->math_scale * l->u_math +
-           unit->out_scale[which] * l->u_out + unit->floor + posref_judge_floor(dtype);
+    const double arithmetic =
+        unit->scale * (posref_judge_angle_part(unit, l) + posref_judge_math_part(unit, l)) +
+        unit->math_scale * l->u_math;
+    if (posref_dtype_is_float8(dtype))
+        return posref_float8_limit(unit->want[which], arithmetic + unit->floor, dtype);
+    return arithmetic + unit->out_scale[which] * l->u_out + unit->floor +
+           posref_judge_floor(dtype);
 }
 
 bool posref_judge_overflows(double want, enum posref_dtype dtype)
 {
-    return isinf(posref_rounded(want, dtype));
+    const double near = posref_rounded(want, dtype);
+    return isinf(near) || (isnan(near) && !isnan(want)); /* f8e4m3 has no infinity */
 }
 
 /* Zeros of golden's names and shapes. */

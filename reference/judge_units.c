@@ -33,6 +33,8 @@ double posref_judge_value(const struct posref_tensor *tensor, int64_t k)
         memcpy(&whole, at, sizeof whole);
         return whole;
     }
+    if (posref_dtype_is_float8(tensor->dtype))
+        return posref_widen(at[0], tensor->dtype);
     bits = (uint32_t)at[0] | (uint32_t)at[1] << 8;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     bits = (uint32_t)at[1] | (uint32_t)at[0] << 8;

@@ -450,11 +450,14 @@ POSREF_MUST_USE enum posref_status posref_spec_settle(struct posref_spec *spec,
 
 /* ---- tensors ------------------------------------------------------------------------------- */
 
-enum posref_dtype { POSREF_F64, POSREF_F32, POSREF_F16, POSREF_BF16, POSREF_I32, POSREF_I64,
-                    POSREF_N_DTYPES };
+/* Of 8 bits, as the Open Compute Project has them: E4M3 without infinities (largest 448, one NaN of
+ * each sign, called E4M3FN elsewhere), and E5M2 with them (largest 57344). */
+enum posref_dtype { POSREF_F64, POSREF_F32, POSREF_F16, POSREF_BF16, POSREF_F8E4M3, POSREF_F8E5M2,
+                    POSREF_I32, POSREF_I64, POSREF_N_DTYPES };
 
 size_t posref_dtype_size(enum posref_dtype dtype);       /* bytes per element */
-const char *posref_dtype_name(enum posref_dtype dtype);  /* "f64", "f32", "f16", "bf16", ... */
+const char *posref_dtype_name(enum posref_dtype dtype);  /* "f64", "bf16", "f8e4m3", "i32", ... */
+bool posref_dtype_is_float8(enum posref_dtype dtype);
 int posref_dtype_find(const char *name);                 /* or -1 */
 
 #define POSREF_MAX_RANK 8
@@ -625,8 +628,9 @@ const struct posref_scheme_info *posref_scheme_info(enum posref_scheme scheme);
 
 /* ---- narrowing: golden doubles to the dtype under test --------------------------------- */
 
-/* x rounded to nearest even in the dtype, as bits (f32 in 32, f16 and bf16 in 16). Overflow goes to
- * infinity, NaN to a quiet NaN, subnormals are kept. Right from the double, never through float. */
+/* x rounded to nearest even in the dtype, as bits (f32 in 32, f16 and bf16 in 16, f8e4m3 and f8e5m2
+ * in 8). Overflow goes to infinity (in f8e4m3, which has none, to NaN), NaN to a quiet NaN,
+ * subnormals are kept. Right from the double, never through float. */
 uint32_t posref_narrow(double x, enum posref_dtype dtype);
 /* The exact value of those bits. */
 double posref_widen(uint32_t bits, enum posref_dtype dtype);

@@ -10,6 +10,7 @@ static const struct {
 } dtypes[POSREF_N_DTYPES] = {
     [POSREF_F64] = {"f64", 8},   [POSREF_F32] = {"f32", 4}, [POSREF_F16] = {"f16", 2},
     [POSREF_BF16] = {"bf16", 2}, [POSREF_I32] = {"i32", 4}, [POSREF_I64] = {"i64", 8},
+    [POSREF_F8E4M3] = {"f8e4m3", 1}, [POSREF_F8E5M2] = {"f8e5m2", 1},
 };
 
 size_t posref_dtype_size(enum posref_dtype dtype)
@@ -20,6 +21,11 @@ size_t posref_dtype_size(enum posref_dtype dtype)
 const char *posref_dtype_name(enum posref_dtype dtype)
 {
     return dtypes[dtype].name;
+}
+
+bool posref_dtype_is_float8(enum posref_dtype dtype)
+{
+    return dtype == POSREF_F8E4M3 || dtype == POSREF_F8E5M2;
 }
 
 int posref_dtype_find(const char *name)

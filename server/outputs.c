@@ -17,6 +17,8 @@ static enum posref_status find_dtype(enum posref_dtype *out, const struct posref
         int dtype = posref_stored_dtype(st->item[i].type);
         if (dtype < 0 || dtype == POSREF_I32 || dtype == POSREF_I64)
             continue;
+        if (posref_dtype_is_float8((enum posref_dtype)dtype))
+            return posref_fail(err, POSREF_BAD_INPUT, "dtype", "must be f64, f32, f16 or bf16");
         if (found >= 0 && dtype != found)
             return posref_fail(err, POSREF_BAD_INPUT, "dtype",
                                "the tensors have several: say what was computed in");
@@ -48,7 +50,7 @@ static enum posref_status read_dtype(enum posref_dtype *dtype, const char *text,
                                      struct posref_error *err)
 {
     int found = text ? posref_dtype_find(text) : POSREF_F64;
-    if (found < 0 || found == POSREF_I32 || found == POSREF_I64)
+    if (found < 0 || found > POSREF_BF16)
         return posref_fail(err, POSREF_BAD_INPUT, "dtype", "must be f64, f32, f16 or bf16");
     *dtype = (enum posref_dtype)found;
     return POSREF_OK;

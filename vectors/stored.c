@@ -78,6 +78,8 @@ int posref_stored_dtype(enum posref_stored_type type)
     case POSREF_STORED_F32: return POSREF_F32;
     case POSREF_STORED_F16: return POSREF_F16;
     case POSREF_STORED_BF16: return POSREF_BF16;
+    case POSREF_STORED_F8_E4M3: return POSREF_F8E4M3;
+    case POSREF_STORED_F8_E5M2: return POSREF_F8E5M2;
     case POSREF_STORED_I32: return POSREF_I32;
     case POSREF_STORED_I64: return POSREF_I64;
     default: return -1;
@@ -103,6 +105,8 @@ static bool element_as_double(double *out, enum posref_stored_type type, const u
     case POSREF_STORED_F32: *out = posref_widen((uint32_t)bits, POSREF_F32); return true;
     case POSREF_STORED_F16: *out = posref_widen((uint32_t)bits, POSREF_F16); return true;
     case POSREF_STORED_BF16: *out = posref_widen((uint32_t)bits, POSREF_BF16); return true;
+    case POSREF_STORED_F8_E4M3: *out = posref_widen((uint32_t)bits, POSREF_F8E4M3); return true;
+    case POSREF_STORED_F8_E5M2: *out = posref_widen((uint32_t)bits, POSREF_F8E5M2); return true;
     case POSREF_STORED_BOOL:
     case POSREF_STORED_U8:
     case POSREF_STORED_U16:
@@ -146,7 +150,7 @@ enum posref_status posref_stored_load(struct posref_tensor *out, const struct po
                            : dtype >= 0;
     if (!readable)
         return posref_fail(err, POSREF_BAD_INPUT, in->name, "dtype %s is not one of %s",
-                           in->type_name, "F64, F32, F16, BF16, I64, I32");
+                           in->type_name, "F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I64, I32");
     if (!posref_stored_size(&count, &size_bytes, in->shape, in->rank, in->block_elements,
                             in->block_bytes) || count > MAX_LOADED_ELEMENTS)
         return posref_fail(err, POSREF_BAD_INPUT, in->name, "has more than %llu elements",

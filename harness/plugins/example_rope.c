@@ -58,12 +58,41 @@ static uint16_t double_to_bf16(double x)
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
+/* The two of 8 bits: f8e4m3 has a fraction of 3 bits, bias 7 and no infinities, f8e5m2 2 and 15. */
+static double float8_to_double(uint8_t bits, uint32_t dtype)
+{
+    if (dtype == POSREF_PLUGIN_F8E5M2)
+        return half_to_double((uint16_t)(bits << 8));
+    int exponent = bits >> 3 & 15, fraction = bits & 7;
+    double size = (bits & 127) == 127 ? nan("")
+                  : exponent == 0     ? ldexp(fraction, -9)
+                                      : ldexp(8 + fraction, exponent - 10);
+    return bits & 128 ? -size : size;
+}
+
+static uint8_t double_to_float8(double x, uint32_t dtype)
+{
+    const int is_e4m3 = dtype == POSREF_PLUGIN_F8E4M3;
+    const int fraction_bits = is_e4m3 ? 3 : 2, bias = is_e4m3 ? 7 : 15, end = is_e4m3 ? 127 : 124;
+    int sign = signbit(x) ? 128 : 0, exponent = x == 0 || isinf(x) ? 1 - bias : ilogb(x);
+    if (isnan(x) || isinf(x))
+        return (uint8_t)(sign | (isnan(x) ? 127 : end));
+    if (exponent < 1 - bias)
+        exponent = 1 - bias; /* subnormal */
+    /* The carry of a fraction that rounds up goes into the exponent, as in double_to_half. */
+    double code = nearbyint(ldexp(fabs(x), fraction_bits - exponent)) +
+                  ldexp(exponent + bias - 1, fraction_bits);
+    return (uint8_t)(sign | (code < end ? (int)code : end));
+}
+
 static double get(const void *at, uint32_t dtype)
 {
     switch (dtype) {
     case POSREF_PLUGIN_F64: return *(const double *)at;
     case POSREF_PLUGIN_F32: return (double)*(const float *)at;
     case POSREF_PLUGIN_F16: return half_to_double(*(const uint16_t *)at);
+    case POSREF_PLUGIN_F8E4M3:
+    case POSREF_PLUGIN_F8E5M2: return float8_to_double(*(const uint8_t *)at, dtype);
     default: return bf16_to_double(*(const uint16_t *)at);
     }
 }
@@ -74,6 +103,8 @@ static void put(void *at, uint32_t dtype, double x)
     case POSREF_PLUGIN_F64: *(double *)at = x; break;
     case POSREF_PLUGIN_F32: *(float *)at = (float)x; break;
     case POSREF_PLUGIN_F16: *(uint16_t *)at = double_to_half(x); break;
+    case POSREF_PLUGIN_F8E4M3:
+    case POSREF_PLUGIN_F8E5M2: *(uint8_t *)at = double_to_float8(x, dtype); break;
     default: *(uint16_t *)at = double_to_bf16(x); break;
     }
 }
@@ -460,7 +491,8 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
                                                 .open = open_plugin,
                                                 .supports = supports,
                                                 .run = run,
-                                                .close = close_plugin};
+                                                .close = close_plugin,
+                                                .dtypes = "f8e4m3 f8e5m2"};
     (void)host_abi;
     return &plugin;
 }

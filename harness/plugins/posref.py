@@ -12,7 +12,9 @@
 Run by `posref test 'exec:python3 mine.py'`. docs/plugin.md has the protocol. Outputs may be Tensors,
 numpy arrays, or (nested) lists; they are converted to the dtype that was asked for.
 """
+import bisect
 import json
+import math
 import os
 import struct
 import sys
@@ -22,9 +24,49 @@ try:
 except ImportError:
     numpy = None
 
-# How struct packs an element; BF16 goes through its 16 bits.
-_CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "H", "I32": "i", "I64": "q"}
+# How struct packs an element; BF16 and the 8-bit ones go through their bits.
+_CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "H", "F8_E4M3": "B", "F8_E5M2": "B",
+          "I32": "i", "I64": "q"}
 _NUMPY = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I32": "<i4", "I64": "<i8"}
+
+
+def _float8_values(fraction_bits, bias, finite):
+    """What the codes 0 to 127 mean."""
+    steps, last, values = 1 << fraction_bits, 127 >> fraction_bits, []
+    for code in range(128):
+        exponent, fraction = code >> fraction_bits, code % steps
+        if exponent == last and not (finite and fraction < steps - 1):
+            values.append(float("inf") if fraction == 0 else float("nan"))
+        elif exponent == 0:
+            values.append(fraction / steps * 2.0 ** (1 - bias))
+        else:
+            values.append((1 + fraction / steps) * 2.0 ** (exponent - bias))
+    return values
+
+
+# Of each 8-bit dtype the values, and the code where numbers end: infinity, or NaN without one.
+_FLOAT8 = {"F8_E4M3": (_float8_values(3, 7, True), 0x7F),
+           "F8_E5M2": (_float8_values(2, 15, False), 0x7C)}
+
+
+def _from_float8(code, dtype):
+    value = _FLOAT8[dtype][0][code & 127]
+    return -value if code > 127 else value
+
+
+def _to_float8(value, dtype):
+    """The code of the nearest value, ties to the even code; beyond the largest, where numbers end."""
+    values, end = _FLOAT8[dtype]
+    size, sign = abs(value), 128 if math.copysign(1, value) < 0 else 0
+    if size != size:
+        return sign | 0x7F
+    code = bisect.bisect_left(values, size, 0, end)
+    if code == 0 or (code < end and values[code] == size):
+        return sign | code
+    below = values[code - 1]  # beyond the largest lies what would come next, were there one
+    above = values[code] if code < end else 2 * below - values[code - 2]
+    up = size - below > above - size or (size - below == above - size and code % 2 == 0)
+    return sign | (code if up else code - 1)
 
 
 class Unsupported(Exception):
@@ -60,15 +102,19 @@ class Tensor:
         """The elements as a flat list of numbers."""
         n = len(self.data) // struct.calcsize(_CODES[self.dtype])
         numbers = struct.unpack("<%d%s" % (n, _CODES[self.dtype]), self.data)
+        if self.dtype in _FLOAT8:
+            return [_from_float8(code, self.dtype) for code in numbers]
         return [_from_bf16(bits) for bits in numbers] if self.dtype == "BF16" else list(numbers)
 
     def numpy(self):
-        """A numpy array: of this dtype, for BF16 of float32 with the same values."""
+        """A numpy array: of this dtype, for BF16 and 8 bits of float32 with the same values."""
         if numpy is None:
             raise RuntimeError("numpy is not installed; use values()")
         if self.dtype == "BF16":
             wide = numpy.frombuffer(self.data, "<u2").astype("<u4") << 16
             return wide.view("<f4").reshape(self.shape)
+        if self.dtype in _FLOAT8:
+            return numpy.array(self.values(), "<f4").reshape(self.shape)
         return numpy.frombuffer(self.data, _NUMPY[self.dtype]).reshape(self.shape)
 
 
@@ -94,6 +140,8 @@ def _encode(value, dtype):
     numbers = list(_flatten(value))
     if dtype == "BF16":
         return struct.pack("<%dH" % len(numbers), *(_to_bf16(number) for number in numbers))
+    if dtype in _FLOAT8:
+        return bytes(_to_float8(number, dtype) for number in numbers)
     if dtype in ("I32", "I64"):
         return struct.pack("<%d%s" % (len(numbers), _CODES[dtype]), *map(int, numbers))
     if dtype == "F32":
@@ -155,10 +203,11 @@ def _answer(kernel, metadata, inputs):
     return {"status": "ok"}, tensors
 
 
-def serve(kernel, name="", version="", configure=None, varies=False, layouts=""):
+def serve(kernel, name="", version="", configure=None, varies=False, layouts="", dtypes=""):
     """Answers calls until posref closes the input. configure(config), if given, gets what the user
     said by --config, {"key": "value"}, before the first call. varies: results may differ in their
-    last bits from call to call. layouts names those that the kernel takes beside plain tensors."""
+    last bits from call to call. layouts names those that the kernel takes beside plain tensors,
+    dtypes the 8-bit ones that it takes ("f8e4m3 f8e5m2")."""
     # The protocol moves to a descriptor of its own, so that a print() goes to the report.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -170,7 +219,8 @@ def serve(kernel, name="", version="", configure=None, varies=False, layouts="")
             return
         metadata, inputs = frame
         if metadata["call"] == "open":
-            reply = {"status": "ok", "name": name, "version": version, "layouts": layouts}
+            reply = {"status": "ok", "name": name, "version": version, "layouts": layouts,
+                     "dtypes": dtypes}
             if varies:
                 reply["varies"] = "yes"
             config = _pairs(metadata["config"])

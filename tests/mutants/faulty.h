@@ -96,12 +96,64 @@ static inline double faulty_f16(double x)
     return copysign(ldexp(nearbyint(ldexp(size, -exponent)), exponent), x);
 }
 
+/* ---- 8 bits: far below the largest value, which inputs of 8 bits are ---- */
+
+static inline int faulty_is_float8(uint32_t dtype)
+{
+    return dtype == POSREF_PLUGIN_F8E4M3 || dtype == POSREF_PLUGIN_F8E5M2;
+}
+
+/* Significand bits, and the exponent of the smallest value. */
+static inline int faulty_float8_bits(uint32_t dtype)
+{
+    return dtype == POSREF_PLUGIN_F8E4M3 ? 4 : 3;
+}
+
+static inline int faulty_float8_least(uint32_t dtype)
+{
+    return dtype == POSREF_PLUGIN_F8E4M3 ? -9 : -16;
+}
+
+/* Rounded to the dtype, or cut towards zero. */
+static inline double faulty_float8(double x, uint32_t dtype, int cut)
+{
+    const int least = faulty_float8_least(dtype);
+    int e;
+    (void)frexp(x, &e);
+    e -= faulty_float8_bits(dtype);
+    e = e < least ? least : e;
+    const double n = ldexp(fabs(x), -e);
+    return copysign(ldexp(cut ? floor(n) : nearbyint(n), e), x);
+}
+
+static inline uint8_t faulty_float8_code(double x, uint32_t dtype)
+{
+    const int bits = faulty_float8_bits(dtype), least = faulty_float8_least(dtype);
+    const double size = fabs(faulty_float8(x, dtype, 0));
+    const int sign = signbit(x) ? 128 : 0, e = size > 0 ? ilogb(size) - least - bits + 1 : -1;
+    if (isnan(x))
+        return 0x7F;
+    return (uint8_t)(sign | (e < 0 ? (int)ldexp(size, -least)
+                                   : (e << (bits - 1)) + (int)ldexp(size, -least - e)));
+}
+
+static inline double faulty_float8_value(uint8_t code, uint32_t dtype)
+{
+    const int bits = faulty_float8_bits(dtype), hidden = 1 << (bits - 1);
+    const int e = (code & 127) / hidden, fraction = code % hidden;
+    const double size = ldexp(e ? hidden + fraction : fraction,
+                              faulty_float8_least(dtype) + (e ? e - 1 : 0));
+    return code & 128 ? -size : size;
+}
+
 static inline double faulty_get(const struct posref_plugin_tensor *t, int64_t k)
 {
     if (t->dtype == POSREF_PLUGIN_F64)
         return ((const double *)t->data)[k];
     if (t->dtype == POSREF_PLUGIN_F32)
         return (double)((const float *)t->data)[k];
+    if (faulty_is_float8(t->dtype))
+        return faulty_float8_value(((const uint8_t *)t->data)[k], t->dtype);
     uint16_t bits = ((const uint16_t *)t->data)[k];
     if (t->dtype == POSREF_PLUGIN_BF16) {
         uint32_t wide = (uint32_t)bits << 16;
@@ -139,6 +191,8 @@ static inline void faulty_put(const struct posref_plugin_tensor *t, int64_t k, d
         uint32_t bits;
         memcpy(&bits, &narrow, sizeof bits);
         ((uint16_t *)t->data)[k] = (uint16_t)(bits >> 16);
+    } else if (faulty_is_float8(t->dtype)) {
+        ((uint8_t *)t->data)[k] = faulty_float8_code((double)(float)value, t->dtype);
     } else {
         ((uint16_t *)t->data)[k] = faulty_half_bits((double)(float)value);
     }
@@ -157,6 +211,8 @@ static inline double faulty_cut(const struct posref_plugin_tensor *t, double val
 {
     if (t->dtype == POSREF_PLUGIN_F64 || value == 0)
         return value;
+    if (faulty_is_float8(t->dtype))
+        return faulty_float8(value, t->dtype, 1);
     double near = t->dtype == POSREF_PLUGIN_F32    ? (double)(float)value
                   : t->dtype == POSREF_PLUGIN_BF16 ? faulty_bf16(value) : faulty_f16(value);
     if (t->dtype == POSREF_PLUGIN_F16 && fabs(value) > 65504)
@@ -294,7 +350,8 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
 {
     static const struct posref_plugin plugin = {
         .abi = POSREF_PLUGIN_ABI, .struct_size = sizeof plugin, .name = "faulty", .version = "1",
-        .open = faulty_open, .run = faulty_enter, .close = faulty_close};
+        .open = faulty_open, .run = faulty_enter, .close = faulty_close,
+        .dtypes = "f8e4m3 f8e5m2"};
     (void)host_abi;
     return &plugin;
 }

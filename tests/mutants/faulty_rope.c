@@ -340,6 +340,12 @@ static void tail(const struct rope *r, const struct posref_plugin_tensor *y,
     }
 }
 
+/* Rounded once more than need be: to 8 bits, before the sum. */
+static double product(const struct rope *r, const struct posref_plugin_tensor *y, double x)
+{
+    return faulty_with(r->c, "products_float8") ? faulty_float8(x, y->dtype, 0) : step(r, x);
+}
+
 static void rotate_pair(const struct rope *r, const struct posref_plugin_tensor *y,
                         const struct posref_plugin_tensor *x, int64_t at, double position, int i)
 {
@@ -363,9 +369,9 @@ static void rotate_pair(const struct rope *r, const struct posref_plugin_tensor 
     double first = faulty_with(c, "sine_sign") ? -sine[0] : sine[0];
     if (last && faulty_with(c, "last_pair_skipped"))
         return;
-    put(r, y, at + to_a, step(r, step(r, u * cosine[0]) - step(r, v * first)));
+    put(r, y, at + to_a, step(r, product(r, y, u * cosine[0]) - product(r, y, v * first)));
     if (!(last && faulty_with(c, "last_channel_skipped")))
-        put(r, y, at + to_b, step(r, step(r, u * sine[1]) + step(r, v * cosine[1])));
+        put(r, y, at + to_b, step(r, product(r, y, u * sine[1]) + product(r, y, v * cosine[1])));
 }
 
 static void rotate(const struct rope *r)

@@ -29,7 +29,7 @@ static int32_t run(void *state, const struct posref_plugin_call *call, char *why
 const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
 {
     static const struct posref_plugin plugin = {POSREF_PLUGIN_ABI, sizeof plugin, "mutant", "1",
-                                                NULL, NULL, run, NULL, 0, NULL};
+                                                NULL, NULL, run, NULL, 0, NULL, NULL};
     (void)host_abi;
     return &plugin;
 }

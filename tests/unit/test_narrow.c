@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrowing and widening on every 16-bit pattern, on the midpoints between neighbours and one ulp
- * of a double to either side, and on float32 against the compiler's own conversion. */
+/* Narrowing and widening on every 8- and 16-bit pattern, on the midpoints between neighbours and
+ * one ulp of a double to either side, and on float32 against the compiler's own conversion. */
 #include "reference/reference.h"
 #include "tests/unit/suite.h"
 
@@ -154,6 +154,68 @@ START_TEST(edges)
 }
 END_TEST
 
+/* The value of an 8-bit code by the OCP's tables; both of its formats, NaN and infinity apart. */
+static double value_of_code(uint32_t code, int man_bits, int bias)
+{
+    const int field = (int)(code & 127) >> man_bits;
+    const double man = ldexp(code & ((1u << man_bits) - 1), -man_bits);
+    const double size = field ? ldexp(1 + man, field - bias) : ldexp(man, 1 - bias);
+    return code & 128 ? -size : size;
+}
+
+static const struct {
+    enum posref_dtype dtype;
+    int man_bits, bias;
+    uint32_t last; /* the largest number's code */
+    double largest, next; /* what would come next, were there one more */
+} bytes[] = {{POSREF_F8E4M3, 3, 7, 0x7e, 448, 480}, {POSREF_F8E5M2, 2, 15, 0x7b, 57344, 65536}};
+
+START_TEST(every_8_bit_code)
+{
+    const enum posref_dtype dtype = bytes[_i].dtype;
+    const uint32_t last = bytes[_i].last;
+    ck_assert_uint_eq(posref_dtype_size(dtype), 1);
+    same(posref_widen(last, dtype), bytes[_i].largest);
+    for (uint32_t sign = 0; sign < 256; sign += 128)
+        for (uint32_t code = sign; code <= sign + last; code++) {
+            const double x = value_of_code(code, bytes[_i].man_bits, bytes[_i].bias);
+            const double next = code < sign + last
+                                    ? value_of_code(code + 1, bytes[_i].man_bits, bytes[_i].bias)
+                                    : copysign(bytes[_i].next, x);
+            const double middle = x / 2 + next / 2;
+            same(posref_widen(code, dtype), x);
+            ck_assert_uint_eq(posref_narrow(x, dtype), code);
+            ck_assert_uint_eq(posref_narrow(middle, dtype), code & 1 ? code + 1 : code);
+            ck_assert_uint_eq(posref_narrow(step(middle, 1), dtype), code + 1);
+            ck_assert_uint_eq(posref_narrow(step(middle, -1), dtype), code);
+            ck_assert_uint_eq(posref_narrow(x * 0.75 + next * 0.25, dtype), code);
+            ck_assert_uint_eq(posref_narrow(x * 0.25 + next * 0.75, dtype), code + 1);
+        }
+}
+END_TEST
+
+START_TEST(ends_of_8_bits)
+{
+    for (uint32_t code = 0; code < 256; code++) {
+        ck_assert_int_eq(isnan(posref_widen(code, POSREF_F8E4M3)) != 0, (code & 127) == 127);
+        ck_assert_int_eq(isnan(posref_widen(code, POSREF_F8E5M2)) != 0, (code & 127) > 124);
+        ck_assert_int_eq(isinf(posref_widen(code, POSREF_F8E5M2)) != 0, (code & 127) == 124);
+    }
+    static const double large[] = {465, 512, 1e5, 1e300, HUGE_VAL};
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
+        ck_assert_uint_eq(posref_narrow(large[k], POSREF_F8E4M3), 0x7f);
+        ck_assert_uint_eq(posref_narrow(-large[k], POSREF_F8E4M3), 0xff);
+        if (large[k] > 61440)
+            ck_assert_uint_eq(posref_narrow(-large[k], POSREF_F8E5M2), 0xfc);
+    }
+    ck_assert_uint_eq(posref_narrow(-0.0, POSREF_F8E4M3), 0x80);
+    ck_assert_uint_eq(posref_narrow(0x1p-10, POSREF_F8E4M3), 0);
+    ck_assert_uint_eq(posref_narrow(-0x1.8p-10, POSREF_F8E4M3), 0x81);
+    ck_assert(isnan(posref_rounded((double)NAN, POSREF_F8E4M3)));
+    ck_assert(isnan(posref_rounded(-(double)NAN, POSREF_F8E5M2)));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("narrow");
@@ -164,5 +226,7 @@ int main(void)
     tcase_add_loop_test(tcase, widening_is_the_formula, 0, 2);
     tcase_add_loop_test(tcase, random_doubles, 0, 3);
     tcase_add_test(tcase, edges);
+    tcase_add_loop_test(tcase, every_8_bit_code, 0, 2);
+    tcase_add_test(tcase, ends_of_8_bits);
     return run_suite(suite);
 }

@@ -181,7 +181,7 @@ START_TEST(names_are_those_of_the_tables)
                  {"counts", "required", verdict_at, POSREF_N_VERDICTS},
                  {"grade", "enum", grade_at, POSREF_N_GRADES},
                  {"grades", "properties", grade_at, POSREF_N_GRADES},
-                 {"dtype", "enum", dtype_at, 4}};
+                 {"dtype", "enum", dtype_at, 6}};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
         check_names(json_object_get(json_object_get(defs, lists[k].def), lists[k].member),
                     lists[k].name_of, lists[k].n);
