@@ -10,8 +10,10 @@
 static void examine_near(struct explain_search *s, struct posref_claim *claim, int slot,
                          double value)
 {
-    /* The other fault may have rounded what was estimated from, and 8 bits have. */
-    const bool coarse = posref_dtype_is_float8(s->class->dtype), rounds = slot == 1 || coarse;
+    /* The other fault may have rounded what was estimated from, and 8 or 16 bits have. */
+    const enum posref_dtype dtype = s->class->dtype;
+    const bool coarse = posref_dtype_is_float8(dtype);
+    const bool rounds = slot == 1 || (dtype != POSREF_F64 && dtype != POSREF_F32);
     const double reach = coarse ? 0.1 : rounds ? 4e-3 : 2e-5;
     char text[40];
     for (int digits = 0; digits < 6; digits++) {

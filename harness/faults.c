@@ -115,6 +115,20 @@ static bool change(struct posref_spec *changed, const struct posref_spec *spec,
                          : posref_change_field(changed, fault->field, value);
 }
 
+/* Faults of scores and attention change nothing in what is computed without queries and keys; with
+ * another fault they would pass for half of a pair. */
+static bool is_out_of_place(const struct posref_fault *fault, const struct posref_spec *spec,
+                            enum posref_op op)
+{
+    const bool without = op == POSREF_OP_FREQUENCIES || op == POSREF_OP_ROTATE ||
+                         op == POSREF_OP_ROTATE_BACKWARD || op == POSREF_OP_EMBED ||
+                         (op == POSREF_OP_TABLE && spec->scheme != POSREF_SCHEME_COPE);
+    for (const struct posref_fault *row = posref_faults_attention; without && row->name; row++)
+        if (row == fault)
+            return true;
+    return false;
+}
+
 unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
                            const struct posref_claim *claim, const struct posref_spec *right,
                            enum posref_op op)
@@ -124,7 +138,7 @@ unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
     *out = (struct posref_bend){.spec = right};
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
         struct posref_spec *to = out->spec == right ? changed : &second;
-        if (!posref_fault_is_spec(claim->fault[k]) ||
+        if (!posref_fault_is_spec(claim->fault[k]) || is_out_of_place(claim->fault[k], right, op) ||
             !change(to, out->spec, claim->fault[k], claim->value[k]))
             continue;
         if (to == &second)

@@ -5,6 +5,7 @@
 # What eval is to be given beside a spec: one word after another, a layer a line; - where there is
 # no spec. A learned table has as many rows as its first position has before it, and one; schemes
 # that are nothing but scores get a query, a key and what is added to them.
+# shellcheck disable=SC2016
 words_of_layers='def words: to_entries[] | .key + "=" + (.value |
         if type == "array" then map(tostring) | join(",") else tostring end);
     def ones($n): [range($n) | "1"] | join(",");

@@ -148,8 +148,8 @@ refuses 'refused to open: the program ended with status 3' test --suite smoke 'e
 refuses 'refused to open: the program ended with status 127' test --suite smoke exec:./nothing
 refuses 'refused to open: the reply is no frame' test --suite smoke 'exec:cat /dev/zero'
 refuses 'refused to open: the ' test --suite smoke 'exec:echo hello there, posref'
-for left in $(pgrep -f 'raw.py|k.py'); do readlink "/proc/$left/cwd"; done >left
-same "$(grep -cxF "$PWD" left)" 0 'nothing is left running'
+for pid in $(pgrep -f 'raw.py|k.py'); do readlink "/proc/$pid/cwd"; done >running
+same "$(grep -cxF "$PWD" running)" 0 'nothing is left running'
 
 # identify works on programs too.
 run identify "exec:python3 $plugins/example.py" scheme=rope dim=16 --format json

@@ -98,4 +98,14 @@ refuses '--dtype: must be one of' faults rope/half/none/d4-b1e4/near --dtype i64
 # shellcheck disable=SC2046
 succeeds faults $(cat "$work/ids")
 same "$(jq -r 'select(.shows == []) | .id' "$work/out")" '' 'vectors that show nothing'
+# A value estimated from 16 bits is the round one that was meant, and the only fault: none of scores
+# comes in for what is rotated.
+for dtype in f16 bf16; do
+    run test "$BUILD/mutants/faulty_rope.so" scheme=rope op=rotate scaling=none --suite core \
+        --dtype $dtype --config fault=base --fresh none --properties no --report json
+    same "$status" 1 "base in $dtype"
+    says '(.explanations | length) == 1 and (.explanations[0] | .fault == "base" and .covers and
+        (.summary | contains("base=20000")))'
+done
+
 finish
