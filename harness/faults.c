@@ -107,14 +107,6 @@ static bool add_steps(struct posref_bend *out, const struct posref_fault *fault,
 }
 
 /* *changed is the spec as the fault has it; false: it does not apply. */
-static bool change(struct posref_spec *changed, const struct posref_spec *spec,
-                   const struct posref_fault *fault, double value)
-{
-    *changed = *spec;
-    return fault->change ? fault->change(changed, value)
-                         : posref_change_field(changed, fault->field, value);
-}
-
 /* Faults of scores and attention change nothing in what is computed without queries and keys; with
  * another fault they would pass for half of a pair. */
 static bool is_out_of_place(const struct posref_fault *fault, const struct posref_spec *spec,
@@ -129,6 +121,16 @@ static bool is_out_of_place(const struct posref_fault *fault, const struct posre
     return false;
 }
 
+static bool change(struct posref_spec *changed, const struct posref_spec *spec,
+                   const struct posref_fault *fault, double value, enum posref_op op)
+{
+    *changed = *spec;
+    if (is_out_of_place(fault, spec, op))
+        return false;
+    return fault->change ? fault->change(changed, value)
+                         : posref_change_field(changed, fault->field, value);
+}
+
 unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
                            const struct posref_claim *claim, const struct posref_spec *right,
                            enum posref_op op)
@@ -137,9 +139,11 @@ unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
     unsigned parts = 0;
     *out = (struct posref_bend){.spec = right};
     for (int k = 0; k < 2 && claim->fault[k]; k++) {
+        /* change() fills it before it reads it. */
+        /* cppcheck-suppress uninitvar */
         struct posref_spec *to = out->spec == right ? changed : &second;
-        if (!posref_fault_is_spec(claim->fault[k]) || is_out_of_place(claim->fault[k], right, op) ||
-            !change(to, out->spec, claim->fault[k], claim->value[k]))
+        if (!posref_fault_is_spec(claim->fault[k]) ||
+            !change(to, out->spec, claim->fault[k], claim->value[k], op))
             continue;
         if (to == &second)
             *changed = second;
