@@ -3,6 +3,8 @@
  * database, and gives the answer its entity tag and its encoding. */
 #include "service.h"
 
+#include "handle.h"
+
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -168,13 +170,10 @@ static const struct posref_route *answer(struct posref_service *service,
         refuse_params(reply, call.route, &uri))
         return call.route;
     bool gzip = posref_accepts_gzip(http->accept_encoding);
-    reply->put_off = http->brief &&
-                     (call.route->slow || http->body_length > BRIEF_BODY_BYTES);
-    if (!reply->put_off)
+    if (!posref_put_off(&call, reply, call.route->slow || http->body_length > BRIEF_BODY_BYTES))
         handle(service, call, reply);
-    if (http->brief && gzip && reply->body.length > BRIEF_PACKED_BYTES)
-        reply->put_off = true;
-    if (reply->put_off)
+    if (reply->put_off ||
+        posref_put_off(&call, reply, gzip && reply->body.length > BRIEF_PACKED_BYTES))
         return call.route;
     if (call.route->method == POSREF_METHOD_GET)
         posref_reply_validate(reply, http->if_none_match, gzip);
