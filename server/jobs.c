@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Beside two endless long requests on one CPU, the 99th percentile of short answers was 7.5 ms with
- * this, 4.2 ms with 19 and 12 ms with 0 (docs/http.md). With 19 a long request beside other busy
- * programs gets a seventieth of a CPU, and its time runs out. */
-#define NICENESS 5
+/* Beside endless long requests on one CPU, short answers were 0.8, 1.1 and 1.5 times nginx's with
+ * 5, 10 and 13 (docs/http.md). With 19 a long request beside other busy programs gets a seventieth
+ * of a CPU, and its time runs out. */
+#define NICENESS 10
 
 struct posref_jobs {
     pthread_mutex_t lock; /* guards what follows, but not the threads */
