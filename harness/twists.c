@@ -19,7 +19,8 @@ double *posref_twist_renew(struct posref_tensors *set, int i, const struct posre
     return data;
 }
 
-int posref_twist_find(const struct posref_tensors *set, const char *name)
+/* The number of the tensor of that name; -1: there is none. */
+static int find(const struct posref_tensors *set, const char *name)
 {
     for (int i = 0; i < set->n; i++)
         if (strcmp(set->item[i].name, name) == 0)
@@ -136,13 +137,20 @@ bool posref_positions_hide_keys(const struct posref_spec *spec)
            spec->causal_align == POSREF_ALIGN_POSITION;
 }
 
-bool posref_twist_line(struct posref_tensors *set, const struct posref_twisting *t, int i,
-                       double factor, double summand)
+/* value[k] = factor value[k] + summand of tensor i; false: i < 0, or no memory. */
+static bool line(struct posref_tensors *set, const struct posref_twisting *t, int i, double factor,
+                 double summand)
 {
     double *data = i < 0 ? NULL : posref_twist_renew(set, i, t);
     for (int64_t k = 0; data && k < posref_tensor_count(&set->item[i]); k++)
         data[k] = factor * data[k] + summand;
     return data != NULL;
+}
+
+static bool line_of(struct posref_tensors *set, const struct posref_twisting *t, const char *name,
+                    double factor, double summand)
+{
+    return line(set, t, find(set, name), factor, summand);
 }
 
 static bool multiply_positions(struct posref_tensors *set, const struct posref_twisting *t,
@@ -151,7 +159,7 @@ static bool multiply_positions(struct posref_tensors *set, const struct posref_t
     bool changed = false;
     for (int i = 0; i < set->n; i++)
         if (posref_trial_is_positions(&set->item[i]))
-            changed = posref_twist_line(set, t, i, factor, 0) || changed;
+            changed = line(set, t, i, factor, 0) || changed;
     return changed;
 }
 
@@ -160,28 +168,37 @@ bool posref_twist_negate_positions(struct posref_tensors *set, const struct posr
     return !posref_positions_hide_keys(t->spec) && multiply_positions(set, t, -1);
 }
 
+/* Tensor i, to the first `has` entries of its axis 0 or 1. */
+static bool cut(struct posref_tensors *set, const struct posref_twisting *t, int i, int axis,
+                int64_t has)
+{
+    struct posref_tensor *table = &set->item[i];
+    const int64_t had = table->shape[axis], outer = axis > 0 ? table->shape[0] : 1;
+    double *data = has < had ? posref_twist_renew(set, i, t) : NULL;
+    if (!data)
+        return false;
+    const int64_t inner = posref_tensor_count(table) / (outer * had);
+    for (int64_t k = 0; k < outer; k++)
+        memmove(data + k * has * inner, data + k * had * inner,
+                (size_t)(has * inner) * sizeof *data);
+    table->shape[axis] = has;
+    return true;
+}
+
 bool posref_twist_cut_table(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int i = posref_twist_find(set, "weights"), by_head =
-        t->spec->weights_layout == POSREF_WEIGHTS_HEADS_ENTRIES;
+    const int i = find(set, "weights");
     if (i < 0)
         return t->op == POSREF_OP_INDEX;
-    struct posref_tensor *table = &set->item[i];
-    const int64_t had = table->shape[by_head], has = t->spec->num_buckets;
-    const int64_t rows = by_head ? table->shape[0] : 1, width = by_head ? 1 : table->shape[1];
-    double *data = table->rank == 2 && has < had ? posref_twist_renew(set, i, t) : NULL;
-    for (int64_t r = 0; data && r < rows; r++)
-        memmove(data + r * has * width, data + r * had * width,
-                (size_t)(has * width) * sizeof *data);
-    if (data)
-        table->shape[by_head] = has;
-    return data != NULL;
+    return set->item[i].rank == 2 &&
+           cut(set, t, i, t->spec->weights_layout == POSREF_WEIGHTS_HEADS_ENTRIES,
+               t->spec->num_buckets);
 }
 
 /* The spec has the other layout by now: the same values in the shape of that. */
 bool posref_twist_reshape_table(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int i = posref_twist_find(set, "weights");
+    const int i = find(set, "weights");
     (void)t;
     if (i < 0 || set->item[i].rank != 2)
         return false;
@@ -193,7 +210,7 @@ bool posref_twist_reshape_table(struct posref_tensors *set, const struct posref_
 
 static bool exchange(struct posref_tensors *set, const char *first, const char *second)
 {
-    const int a = posref_twist_find(set, first), b = posref_twist_find(set, second);
+    const int a = find(set, first), b = find(set, second);
     if (a < 0 || b < 0)
         return false;
     void *data = set->item[a].data;
@@ -217,65 +234,55 @@ bool posref_twist_exchange_tables(struct posref_tensors *set, const struct posre
 /* [npos_max, dim], or that for each head. */
 bool posref_twist_cut_rows(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int i = posref_twist_find(set, "weights");
+    const int i = find(set, "weights");
     if (i < 0)
         return t->op == POSREF_OP_TABLE;
-    struct posref_tensor *table = &set->item[i];
-    const int axis = table->rank - 2;
-    const int64_t had = axis < 0 ? 0 : table->shape[axis], has = t->spec->npos_max;
-    double *data = has < had ? posref_twist_renew(set, i, t) : NULL;
-    if (!data)
-        return false;
-    const size_t width = (size_t)table->shape[axis + 1];
-    for (int64_t h = 0; h < (axis > 0 ? table->shape[0] : 1); h++)
-        memmove(data + (size_t)(h * has) * width, data + (size_t)(h * had) * width,
-                (size_t)has * width * sizeof *data);
-    table->shape[axis] = has;
-    return true;
+    const int rank = set->item[i].rank;
+    return (rank == 2 || rank == 3) && cut(set, t, i, rank - 2, t->spec->npos_max);
 }
 
 bool posref_twist_drop_c2p(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "key_weights"), 0, 0);
+    return line_of(set, t, "key_weights", 0, 0);
 }
 
 bool posref_twist_drop_p2c(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "query_weights"), 0, 0);
+    return line_of(set, t, "query_weights", 0, 0);
 }
 
 bool posref_twist_drop_u(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "u"), 0, 0);
+    return line_of(set, t, "u", 0, 0);
 }
 
 bool posref_twist_drop_v(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "v_bias"), 0, 0);
+    return line_of(set, t, "v_bias", 0, 0);
 }
 
 bool posref_twist_drop_values(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "value_weights"), 0, 0);
+    return line_of(set, t, "value_weights", 0, 0);
 }
 
 /* ---- scores and attention ---- */
 
 bool posref_twist_see_all(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "mask"), 0, 1);
+    return line_of(set, t, "mask", 0, 1);
 }
 
 bool posref_twist_invert_mask(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    return posref_twist_line(set, t, posref_twist_find(set, "mask"), -1, 1);
+    return line_of(set, t, "mask", -1, 1);
 }
 
 /* Where there is no mask yet, one that hides nothing else. */
 bool posref_twist_hide_last_key(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int q = posref_twist_find(set, "q"), k = posref_twist_find(set, "k");
-    int i = posref_twist_find(set, "mask");
+    const int q = find(set, "q"), k = find(set, "k");
+    int i = find(set, "mask");
     if (t->op != POSREF_OP_ATTENTION || q < 0 || k < 0)
         return false;
     const int64_t rows = set->item[q].shape[0], width = set->item[k].shape[0];
@@ -316,19 +323,19 @@ static bool deal(struct posref_tensors *set, const struct posref_twisting *t, in
 
 bool posref_twist_deal_heads(struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int q = posref_twist_find(set, "q");
+    const int q = find(set, "q");
     if (q < 0 || set->item[q].rank != 3)
         return false;
-    const bool keys = deal(set, t, posref_twist_find(set, "k"), set->item[q].shape[1]);
-    return deal(set, t, posref_twist_find(set, "v"), set->item[q].shape[1]) || keys;
+    const bool keys = deal(set, t, find(set, "k"), set->item[q].shape[1]);
+    return deal(set, t, find(set, "v"), set->item[q].shape[1]) || keys;
 }
 
 /* Positions of one side, which may be the shared ones. */
 static bool bare(struct posref_tensors *set, const struct posref_twisting *t, const char *name,
                  const char *rows_of)
 {
-    int i = posref_twist_find(set, name);
-    const int shared = posref_twist_find(set, "positions"), rows = posref_twist_find(set, rows_of);
+    int i = find(set, name);
+    const int shared = find(set, "positions"), rows = find(set, rows_of);
     if (rows < 0 || posref_positions_hide_keys(t->spec))
         return false;
     if (i < 0 && shared >= 0 && set->n < POSREF_MAX_TENSORS) {
@@ -337,7 +344,7 @@ static bool bare(struct posref_tensors *set, const struct posref_twisting *t, co
         memset(set->item[i].name, 0, sizeof set->item[i].name);
         memcpy(set->item[i].name, name, strlen(name));
     }
-    return posref_twist_line(set, t, i, 0, 0);
+    return line(set, t, i, 0, 0);
 }
 
 bool posref_twist_bare_keys(struct posref_tensors *set, const struct posref_twisting *t)
@@ -352,7 +359,7 @@ bool posref_twist_bare_queries(struct posref_tensors *set, const struct posref_t
 
 static double scale_of(const struct posref_tensors *set, const struct posref_twisting *t)
 {
-    const int q = posref_twist_find(set, "q");
+    const int q = find(set, "q");
     const int64_t dim = q < 0 ? 0 : set->item[q].shape[set->item[q].rank - 1];
     return t->spec->given[POSREF_FIELD_SOFTMAX_SCALE] ? t->spec->softmax_scale
            : dim > 0 ? 1 / sqrt((double)dim) : 1;
@@ -368,7 +375,7 @@ bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_tw
         t->spec->position_embedding_type == POSREF_EMBEDDING_RELATIVE_KEY_QUERY)
         return false;
     for (int k = 0; k < 3; k++)
-        changed = posref_twist_line(set, t, posref_twist_find(set, factor[k]), scale, 0) || changed;
+        changed = line_of(set, t, factor[k], scale, 0) || changed;
     return changed;
 }
 
@@ -380,7 +387,7 @@ bool posref_twist_scale_bias(struct posref_tensors *set, const struct posref_twi
         return false;
     return t->spec->scheme == POSREF_SCHEME_ALIBI
                ? multiply_positions(set, t, scale)
-               : posref_twist_line(set, t, posref_twist_find(set, "weights"), scale, 0);
+               : line_of(set, t, "weights", scale, 0);
 }
 
 /* ---- outputs ---- */
@@ -404,6 +411,6 @@ bool posref_twist_negate(struct posref_tensors *set, const struct posref_twistin
 {
     bool changed = false;
     for (int i = 0; i < set->n; i++)
-        changed = posref_twist_line(set, t, i, -1, 0) || changed;
+        changed = line(set, t, i, -1, 0) || changed;
     return changed;
 }
