@@ -106,7 +106,6 @@ static bool add_steps(struct posref_bend *out, const struct posref_fault *fault,
     return any;
 }
 
-/* *changed is the spec as the fault has it; false: it does not apply. */
 /* Faults of scores and attention change nothing in what is computed without queries and keys; with
  * another fault they would pass for half of a pair. */
 static bool is_out_of_place(const struct posref_fault *fault, const struct posref_spec *spec,
@@ -121,14 +120,21 @@ static bool is_out_of_place(const struct posref_fault *fault, const struct posre
     return false;
 }
 
+/* *changed is the spec as the fault has it; false: it does not apply. */
 static bool change(struct posref_spec *changed, const struct posref_spec *spec,
                    const struct posref_fault *fault, double value, enum posref_op op)
 {
     *changed = *spec;
     if (is_out_of_place(fault, spec, op))
         return false;
-    return fault->change ? fault->change(changed, value)
-                         : posref_change_field(changed, fault->field, value);
+    if (fault->change)
+        return fault->change(changed, value);
+    switch (fault->becomes) {
+    case POSREF_BECOMES_OTHER: return posref_change_to_other(changed, fault->field);
+    case POSREF_BECOMES_NONE: return posref_change_to_none(changed, fault->field);
+    case POSREF_BECOMES_VALUE: break;
+    }
+    return posref_change_field(changed, fault->field, value);
 }
 
 unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,

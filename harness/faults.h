@@ -12,6 +12,13 @@
 
 #define POSREF_FAULT_VALUES 6
 
+/* What becomes of a field. */
+enum posref_becomes {
+    POSREF_BECOMES_VALUE, /* the value that the row tries */
+    POSREF_BECOMES_OTHER, /* of its two values the other one */
+    POSREF_BECOMES_NONE   /* as if it were not given; numbers alone */
+};
+
 struct posref_fault {
     const char *name;    /* stable */
     const char *kind;    /* a letter of docs/faults.md's taxonomy: "A" layout, ... */
@@ -23,7 +30,8 @@ struct posref_fault {
     /* Changes a completed spec; false: the fault does not apply to it. The result need not be
      * complete. NULL: the spec stays. */
     bool (*change)(struct posref_spec *spec, double value);
-    enum posref_field field; /* without `change`: this field gets the value; SCHEME: none does */
+    enum posref_field field; /* without `change`: this field is another; SCHEME: none is */
+    enum posref_becomes becomes;
     enum posref_bend_kind bend[2];
     posref_twist *twist;   /* of the inputs */
     posref_twist *untwist; /* of the outputs, its own inverse */

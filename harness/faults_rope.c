@@ -11,7 +11,8 @@ const struct posref_fault posref_faults_rope[] = {
      .seen = "vllm-project/vllm#747 vllm-project/vllm#941 jmaczan/tiny-vllm#4 "
              "huggingface/candle#3948 ggml-org/llama.cpp#6033 ohdearquant/lattice#96 "
              "lablup/mlxcel#931"},
-    {.name = "direction", .kind = "T", .change = posref_change_direction,
+    {.name = "direction", .kind = "T", .field = POSREF_FIELD_DIRECTION,
+     .becomes = POSREF_BECOMES_OTHER,
      .formula = "sin(-a) for sin(a)",
      .advice = "negate the angle: check the sign of the sine terms, or which of forward and "
                "backward runs",
@@ -69,7 +70,8 @@ const struct posref_fault posref_faults_rope[] = {
     {.name = "attention_factor_telechat", .kind = "K", .change = posref_change_telechat,
      .formula = "1 + 0.07 ln factor for the attention factor",
      .advice = "0.07 is TeleChat's; yarn has 0.1", .seen = ""},
-    {.name = "range_rounding", .kind = "J", .change = posref_change_truncate,
+    {.name = "range_rounding", .kind = "J", .field = POSREF_FIELD_TRUNCATE,
+     .becomes = POSREF_BECOMES_OTHER,
      .formula = "floor and ceil of yarn's range taken, or left out",
      .advice = "honour truncate when the range of pairs is computed",
      .seen = "vllm-project/vllm#27722 vllm-project/vllm#28244 huggingface/transformers#42189"},

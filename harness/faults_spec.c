@@ -40,6 +40,19 @@ bool posref_change_field(struct posref_spec *spec, enum posref_field field, doub
     return true;
 }
 
+bool posref_change_to_other(struct posref_spec *spec, enum posref_field field)
+{
+    return posref_change_field(spec, field, number_of(spec, posref_field_def(field)) == 0);
+}
+
+bool posref_change_to_none(struct posref_spec *spec, enum posref_field field)
+{
+    const bool had = posref_change_field(spec, field, 0);
+    if (had)
+        spec->given[field] = false;
+    return had;
+}
+
 /* ---- rope ---- */
 
 static bool takes(const struct posref_spec *spec, enum posref_field field)
@@ -66,14 +79,6 @@ bool posref_change_evens_first(struct posref_spec *spec, double value)
         return false;
     spec->pairing = POSREF_PAIRING_INTERLEAVED_TO_HALF;
     return true;
-}
-
-bool posref_change_direction(struct posref_spec *spec, double value)
-{
-    (void)value;
-    bool forward = spec->direction == POSREF_DIRECTION_FORWARD;
-    spec->direction = forward ? POSREF_DIRECTION_INVERSE : POSREF_DIRECTION_FORWARD;
-    return takes(spec, POSREF_FIELD_DIRECTION);
 }
 
 bool posref_change_unscaled(struct posref_spec *spec, double value)
@@ -182,13 +187,6 @@ bool posref_change_attention_tenth(struct posref_spec *spec, double value)
         return false;
     drop_mscale(spec);
     return set_attention_factor(spec, true, 1 + 0.01 * log(spec->factor));
-}
-
-bool posref_change_truncate(struct posref_spec *spec, double value)
-{
-    (void)value;
-    spec->truncate = !spec->truncate;
-    return takes(spec, POSREF_FIELD_TRUNCATE);
 }
 
 bool posref_change_xpos_missing(struct posref_spec *spec, double value)
@@ -358,13 +356,6 @@ bool posref_change_length(struct posref_spec *spec, double value)
 }
 
 /* ---- tables ---- */
-
-bool posref_change_flip(struct posref_spec *spec, double value)
-{
-    (void)value;
-    spec->flip_sin_to_cos = !spec->flip_sin_to_cos;
-    return takes(spec, POSREF_FIELD_FLIP_SIN_TO_COS);
-}
 
 bool posref_change_freq_shift(struct posref_spec *spec, double value)
 {

@@ -16,10 +16,11 @@ static inline bool posref_spec_has(const struct posref_spec *spec, enum posref_f
 
 /* The field as a number, where the spec has one that is not this already. */
 bool posref_change_field(struct posref_spec *spec, enum posref_field field, double value);
+bool posref_change_to_other(struct posref_spec *spec, enum posref_field field); /* 1 for 0, or 0 */
+bool posref_change_to_none(struct posref_spec *spec, enum posref_field field);  /* not given */
 
 bool posref_change_pairing(struct posref_spec *spec, double value);
 bool posref_change_evens_first(struct posref_spec *spec, double value);
-bool posref_change_direction(struct posref_spec *spec, double value);
 bool posref_change_unscaled(struct posref_spec *spec, double value);
 bool posref_change_linear(struct posref_spec *spec, double value);
 bool posref_change_factor_inverted(struct posref_spec *spec, double value);
@@ -33,7 +34,6 @@ bool posref_change_factor_multiplied(struct posref_spec *spec, double value);
 bool posref_change_telechat(struct posref_spec *spec, double value);
 bool posref_change_xpos_missing(struct posref_spec *spec, double value);
 bool posref_change_xpos_side(struct posref_spec *spec, double value);
-bool posref_change_truncate(struct posref_spec *spec, double value);
 bool posref_change_range_rule(struct posref_spec *spec, double value);
 bool posref_change_whole_width(struct posref_spec *spec, double value);
 bool posref_change_partial(struct posref_spec *spec, double value);
@@ -45,7 +45,6 @@ bool posref_change_long_always(struct posref_spec *spec, double value);
 bool posref_change_bands(struct posref_spec *spec, double value);
 bool posref_change_length_extended(struct posref_spec *spec, double value);
 bool posref_change_length(struct posref_spec *spec, double value);
-bool posref_change_flip(struct posref_spec *spec, double value);
 bool posref_change_freq_shift(struct posref_spec *spec, double value);
 bool posref_change_exponent(struct posref_spec *spec, double value);
 
@@ -57,18 +56,10 @@ bool posref_change_axes_ntk(struct posref_spec *spec, double value);
 bool posref_change_mrope_order(struct posref_spec *spec, double value);
 bool posref_change_mrope_unbounded(struct posref_spec *spec, double value);
 
-bool posref_change_bidirectional(struct posref_spec *spec, double value);
 bool posref_change_buckets_halved(struct posref_spec *spec, double value);
-bool posref_change_layout_of_weights(struct posref_spec *spec, double value);
-bool posref_change_kernel(struct posref_spec *spec, double value);
 bool posref_change_window(struct posref_spec *spec, double value);
-bool posref_change_clamp(struct posref_spec *spec, double value);
-bool posref_change_scale_default(struct posref_spec *spec, double value);
 bool posref_change_scale_missing(struct posref_spec *spec, double value);
 bool posref_change_causal(struct posref_spec *spec, double value);
-bool posref_change_gate_logits(struct posref_spec *spec, double value);
-bool posref_change_position_logits(struct posref_spec *spec, double value);
-bool posref_change_p2c_difference(struct posref_spec *spec, double value);
 bool posref_change_npos_less(struct posref_spec *spec, double value);
 bool posref_change_scale_of_terms(struct posref_spec *spec, double value);
 bool posref_change_distance_edge(struct posref_spec *spec, double value);

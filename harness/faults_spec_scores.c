@@ -6,33 +6,11 @@
 
 /* ---- biases and relative terms ---- */
 
-bool posref_change_bidirectional(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_BIDIRECTIONAL, !spec->bidirectional);
-}
-
 bool posref_change_buckets_halved(struct posref_spec *spec, double value)
 {
     (void)value;
     return spec->num_buckets % 4 == 0 && spec->num_buckets >= 8 &&
            posref_change_field(spec, POSREF_FIELD_NUM_BUCKETS, spec->num_buckets / 2);
-}
-
-bool posref_change_layout_of_weights(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_WEIGHTS_LAYOUT,
-                               spec->weights_layout == POSREF_WEIGHTS_ENTRIES_HEADS
-                                   ? POSREF_WEIGHTS_HEADS_ENTRIES : POSREF_WEIGHTS_ENTRIES_HEADS);
-}
-
-bool posref_change_kernel(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_KERNEL,
-                               spec->kernel == POSREF_KERNEL_LOG ? POSREF_KERNEL_POWER
-                                                                 : POSREF_KERNEL_LOG);
 }
 
 bool posref_change_window(struct posref_spec *spec, double value)
@@ -44,25 +22,7 @@ bool posref_change_window(struct posref_spec *spec, double value)
     return posref_spec_has(spec, POSREF_FIELD_WINDOW_SIZE);
 }
 
-bool posref_change_clamp(struct posref_spec *spec, double value)
-{
-    (void)value;
-    const bool had = posref_spec_has(spec, POSREF_FIELD_CLAMP_LEN);
-    spec->given[POSREF_FIELD_CLAMP_LEN] = false;
-    spec->clamp_len = 0;
-    return had;
-}
-
 /* ---- scores ---- */
-
-bool posref_change_scale_default(struct posref_spec *spec, double value)
-{
-    (void)value;
-    const bool had = posref_spec_has(spec, POSREF_FIELD_SOFTMAX_SCALE);
-    spec->given[POSREF_FIELD_SOFTMAX_SCALE] = false;
-    spec->softmax_scale = 0;
-    return had;
-}
 
 bool posref_change_scale_missing(struct posref_spec *spec, double value)
 {
@@ -87,26 +47,6 @@ bool posref_change_causal(struct posref_spec *spec, double value)
 }
 
 /* ---- terms and buckets ---- */
-
-/* The other one of two choices. */
-
-bool posref_change_gate_logits(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_GATE_LOGITS, !spec->gate_logits);
-}
-
-bool posref_change_position_logits(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_POSITION_LOGITS, !spec->position_logits);
-}
-
-bool posref_change_p2c_difference(struct posref_spec *spec, double value)
-{
-    (void)value;
-    return posref_change_field(spec, POSREF_FIELD_P2C_DIFFERENCE, !spec->p2c_difference);
-}
 
 bool posref_change_npos_less(struct posref_spec *spec, double value)
 {

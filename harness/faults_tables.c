@@ -27,7 +27,8 @@ const struct posref_fault posref_faults_sinusoidal[] = {
 };
 
 const struct posref_fault posref_faults_timestep[] = {
-    {.name = "flip", .kind = "R", .change = posref_change_flip,
+    {.name = "flip", .kind = "R", .field = POSREF_FIELD_FLIP_SIN_TO_COS,
+     .becomes = POSREF_BECOMES_OTHER,
      .formula = "all sines first for all cosines first, or the reverse",
      .advice = "honour flip_sin_to_cos, once",
      .seen = "flashinfer-ai/flashinfer#3819 huggingface/diffusers#1369"},

@@ -8,12 +8,13 @@
 #define BUCKETS (BIT(T5_BIAS) | BIT(DEBERTA))
 
 const struct posref_fault posref_faults_terms[] = {
-    {.name = "gate_logits", .kind = "V", .schemes = BIT(COPE), .change = posref_change_gate_logits,
+    {.name = "gate_logits", .kind = "V", .schemes = BIT(COPE),
+     .field = POSREF_FIELD_GATE_LOGITS, .becomes = POSREF_BECOMES_OTHER,
      .formula = "sigmoid(q . k) for sigmoid(q . k / sqrt(d)), or the reverse",
      .advice = "make the gates of what gate_logits says: q . k before or after the scale",
      .seen = ""},
     {.name = "position_logits", .kind = "V", .schemes = BIT(COPE),
-     .change = posref_change_position_logits,
+     .field = POSREF_FIELD_POSITION_LOGITS, .becomes = POSREF_BECOMES_OTHER,
      .formula = "(q . k + q . E(p)) / sqrt(d) for q . k / sqrt(d) + q . E(p), or the reverse",
      .advice = "add the position's logit after the scale, or before it, as position_logits says",
      .seen = ""},
@@ -43,7 +44,7 @@ const struct posref_fault posref_faults_terms[] = {
      .formula = "E(p) = 0 beyond the table for p clamped to its last row",
      .advice = "clamp positions to npos_max - 1 before the rows are looked up", .seen = ""},
     {.name = "p2c_difference", .kind = "V", .schemes = BIT(DEBERTA),
-     .change = posref_change_p2c_difference,
+     .field = POSREF_FIELD_P2C_DIFFERENCE, .becomes = POSREF_BECOMES_OTHER,
      .formula = "the row of the negative distance in k . Q",
      .advice = "p2c is gathered with keys as rows and transposed: look at the sign of its index",
      .seen = ""},
