@@ -61,9 +61,7 @@ static bool outcome(struct posref_tensors *out, const struct separation *s,
     if (!posref_claim_bend(&bend, &changed, &claim, &v->spec, v->op))
         return false;
     const unsigned twisted = posref_claim_twist(&in, &claim, &bend, v->op, &s->arena);
-    if ((fault->twist && !twisted && !fault->mend) ||
-        (bend.n_steps == 0 && !posref_fault_is_spec(fault) && !fault->twist && !fault->untwist &&
-         !fault->mend))
+    if (fault->twist && !twisted && !fault->mend)
         return false;
     enum posref_status status = posref_bend_eval(&bent, &bend, v->op, &in, s->dtype, &s->arena,
                                                  NULL);

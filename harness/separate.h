@@ -8,7 +8,8 @@
 /* {"id", "dtype", "shows": [[FAULT, ...], ...]}: each fault of the registry whose output for the
  * vector, rounded to the dtype, is beyond the default gate's limits; those of one list have the
  * same output here, bit for bit, so that another vector has to tell them apart. A fault with a
- * parameter stands for its first value (1.01 for factors, 3 for offsets, where any is read off). */
+ * parameter stands for the first of its values that shows; one that has none, as its value is read
+ * off, for 1.01 (magnitudes) or 1.5. */
 POSREF_MUST_USE enum posref_status posref_separate(struct posref_buffer *out,
                                                    const struct posref_vector *vector,
                                                    enum posref_dtype dtype,
