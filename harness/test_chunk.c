@@ -32,8 +32,12 @@ static enum posref_status make_trial(struct posref_run *run, struct posref_trial
     if (!laid)
         return posref_trial_make(trial, vector, spec, dtype, &arena, err);
     result = run->result[run->n_trials] = arena.alloc(arena.ctx, sizeof *result);
-    return result ? posref_layout_trial(trial, result, laid, spec, dtype, &arena, err)
-                  : no_memory(err);
+    if (!result)
+        return no_memory(err);
+    enum posref_status status = posref_layout_trial(trial, result, laid, spec, dtype, &arena, err);
+    if (status == POSREF_OK && result->vector)
+        run->judged[run->n_trials] = result->vector;
+    return status;
 }
 
 /* In 8 bits: the vector as it is in them, where it is offered and the plugin takes it. */
@@ -48,7 +52,7 @@ static enum posref_status make_float8(struct posref_run *run, struct posref_tria
         struct posref_vector *own = arena.alloc(arena.ctx, sizeof *own);
         enum posref_status status = own ? posref_float8_vector(own, vector, dtype, &arena, err)
                                         : no_memory(err);
-        run->own[run->n_trials] = own;
+        run->judged[run->n_trials] = own;
         return status == POSREF_OK ? posref_trial_make(trial, own, spec, dtype, &arena, err)
                                    : status;
     }
@@ -68,7 +72,7 @@ static enum posref_status add_trials(struct posref_run *run, const struct posref
             continue;
         run->dtype[run->n_trials] = (enum posref_dtype)d;
         run->of[run->n_trials] = run->n_vectors;
-        run->own[run->n_trials] = NULL;
+        run->judged[run->n_trials] = vector;
         run->result[run->n_trials] = NULL;
         run->is_withheld[run->n_trials] = false;
         struct posref_trial *trial = &run->trial[run->n_trials];
@@ -230,15 +234,6 @@ static void check_declined(struct posref_run *run, size_t k)
              run->vector[vector - 1].id);
 }
 
-/* The vector that a trial's outputs are judged as. */
-static const struct posref_vector *vector_of(const struct posref_run *run, size_t k)
-{
-    if (run->own[k])
-        return run->own[k];
-    const bool own = run->result[k] && run->result[k]->vector;
-    return own ? run->result[k]->vector : &run->vector[run->of[k]];
-}
-
 enum posref_status posref_run_judge(struct posref_run *run, struct posref_error *err)
 {
     struct posref_buffer lines;
@@ -250,7 +245,7 @@ enum posref_status posref_run_judge(struct posref_run *run, struct posref_error 
         check_declined(run, k);
         if (run->result[k])
             posref_layout_collect(&run->trial[k], run->result[k]);
-        const struct posref_vector *vector = vector_of(run, k);
+        const struct posref_vector *vector = run->judged[k];
         struct posref_stream_line line = {.vector = vector,
                                           .trial = &run->trial[k],
                                           .dtype = run->dtype[k],

@@ -37,7 +37,8 @@ struct posref_run {
     const struct posref_layout_case *laid[POSREF_CHUNK_MOST]; /* the vector's layout; NULL: plain */
     struct posref_trial trial[POSREF_CHUNK_TRIALS];
     struct posref_layout_result *result[POSREF_CHUNK_TRIALS]; /* of laid ones */
-    const struct posref_vector *own[POSREF_CHUNK_TRIALS]; /* the vector in 8 bits, or NULL */
+    /* What its outputs are judged as: the vector, or one of its dtype's own (tables, 8 bits). */
+    const struct posref_vector *judged[POSREF_CHUNK_TRIALS];
     bool is_withheld[POSREF_CHUNK_TRIALS]; /* not offered: declined without a call */
     enum posref_dtype dtype[POSREF_CHUNK_TRIALS];
     size_t of[POSREF_CHUNK_TRIALS]; /* the trial's vector */
