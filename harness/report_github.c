@@ -27,9 +27,7 @@ static void annotate(struct posref_buffer *out, const struct posref_tally *tally
     add_encoded(out, text_of(line, "id"), true);
     posref_buffer_printf(out, " %s::", text_of(line, "dtype"));
     posref_buffer_printf(&text, "%s: %s\n", text_of(line, "verdict"), posref_line_why(line));
-    posref_line_command(&text, tally, line);
-    posref_buffer_text(&text, json_object_get(line, "nonce") ? "" : "\n");
-    (void)posref_line_curl(&text, line);
+    posref_line_repeat(&text, tally, line, posref_buffer_text, "\n");
     add_encoded(out, text.failed ? "" : text.data, false);
     posref_buffer_text(out, "\n");
     posref_buffer_clear(&text);

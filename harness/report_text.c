@@ -315,13 +315,9 @@ static void add_failure(struct posref_buffer *out, const struct posref_tally *ta
         posref_buffer_printf(out, "     the limits of grade %s hold; those of the gate do not\n",
                              text_of(line, "grade"));
     posref_buffer_text(out, "     ");
-    posref_line_command(out, tally, line);
-    posref_buffer_text(out, "\n");
-    if (!json_object_get(line, "nonce")) {
-        posref_buffer_text(out, "     ");
-        (void)posref_line_curl(out, line);
-        posref_buffer_text(out, k ? "\n" : "  (posref serve)\n");
-    }
+    posref_line_repeat(out, tally, line, posref_buffer_text, "\n     ");
+    const bool first_curl = k == 0 && !json_object_get(line, "nonce");
+    posref_buffer_text(out, first_curl ? "  (posref serve)\n" : "\n");
 }
 
 static void add_failures(struct posref_buffer *out, const struct posref_tally *tally)
