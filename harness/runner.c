@@ -89,6 +89,14 @@ static void last_printed(char *out, size_t size_bytes, const struct posref_proce
     posref_plugin_text_clean(out, 1);
 }
 
+/* What the plugin says of itself, on one line; the worker may have written anything. */
+static void take_text(char *to, const char *from, size_t size_bytes)
+{
+    memcpy(to, from, size_bytes);
+    to[size_bytes - 1] = '\0';
+    posref_plugin_text_clean(to, 1);
+}
+
 static enum posref_status check_load(struct posref_runner *r, struct posref_error *err)
 {
     struct posref_wire *wire = r->process.wire;
@@ -98,17 +106,10 @@ static enum posref_status check_load(struct posref_runner *r, struct posref_erro
     const char *path = r->options.plugin_path;
     switch ((enum posref_load)atomic_load(&wire->load)) {
     case POSREF_LOAD_READY:
-        memcpy(r->name, wire->plugin_name, sizeof r->name);
-        memcpy(r->version, wire->plugin_version, sizeof r->version);
-        memcpy(r->layouts, wire->plugin_layouts, sizeof r->layouts);
-        r->layouts[sizeof r->layouts - 1] = '\0';
-        posref_plugin_text_clean(r->layouts, 1);
-        memcpy(r->dtypes, wire->plugin_dtypes, sizeof r->dtypes);
-        r->dtypes[sizeof r->dtypes - 1] = '\0';
-        posref_plugin_text_clean(r->dtypes, 1);
-        r->name[sizeof r->name - 1] = r->version[sizeof r->version - 1] = '\0';
-        posref_plugin_text_clean(r->name, 1);
-        posref_plugin_text_clean(r->version, 1);
+        take_text(r->name, wire->plugin_name, sizeof r->name);
+        take_text(r->version, wire->plugin_version, sizeof r->version);
+        take_text(r->layouts, wire->plugin_layouts, sizeof r->layouts);
+        take_text(r->dtypes, wire->plugin_dtypes, sizeof r->dtypes);
         return POSREF_OK;
     case POSREF_LOAD_FAILED:
         return posref_fail(err, POSREF_BAD_INPUT, path, "cannot be loaded: %s", text);
