@@ -139,4 +139,3 @@ void posref_lay_left_pad(struct posref_layout_build *b)
     posref_layout_both(b, 4, (const int64_t[]){batch, seq, heads, of->dim}, row_of);
     posref_layout_integers(b, "mask", POSREF_I64, 2, shape, mask);
 }
-

@@ -79,7 +79,6 @@ struct posref_place *posref_layout_place(struct posref_layout_build *b, int tens
 int64_t posref_layout_extent(const struct posref_place *place, const struct posref_tensor *tensor);
 const struct posref_tensor *posref_layout_tensor(const struct posref_layout_build *b, int tensor);
 
-/* The forms, by file. */
 /* The forms, by file. layout_batches.c: */
 posref_rows_fn posref_rows_shared, posref_rows_own, posref_rows_same_heads, posref_rows_left_pad;
 posref_lay_fn posref_lay_bhsd, posref_lay_bshd, posref_lay_transposed, posref_lay_broadcast,

@@ -129,4 +129,3 @@ void posref_lay_qkv(struct posref_layout_build *b)
         place->is_hidden = t > 2;
     }
 }
-
