@@ -26,6 +26,11 @@ POSREF_MUST_USE enum posref_status posref_explainer_add(struct posref_explainer 
 POSREF_MUST_USE enum posref_status posref_explainer_search(struct posref_explainer *explainer,
                                                            struct posref_error *err);
 
+/* At most so many distinct sentences are said of one explanation, and so many vectors named that
+ * tell a runner-up from it; posref merge keeps to them too. */
+#define POSREF_EXPLAIN_SENTENCES 8
+#define POSREF_EXPLAIN_KILLERS 3
+
 /* After the search: the explanations as a JSON list, best first, and how many failures none
  * covers. */
 void posref_explainer_json(struct posref_buffer *out, size_t *n_unexplained,

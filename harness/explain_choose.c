@@ -150,7 +150,7 @@ static bool fits_all_of(const struct choice *c, const struct posref_claim *claim
 static void find_alike(struct choice *c, int number)
 {
     struct explain_explanation *x = &c->e->explanation[number];
-    for (int k = 0; k < c->n_options && x->n_alike < EXPLAIN_KILLERS; k++) {
+    for (int k = 0; k < c->n_options && x->n_alike < POSREF_EXPLAIN_KILLERS; k++) {
         const struct posref_claim *other = &c->option[k].claim;
         if (!posref_claim_same(other, &x->claim) && (!other->fault[1] || x->claim.fault[1]) &&
             fits_all_of(c, other, number))
@@ -167,7 +167,7 @@ static void find_killers(struct choice *c, struct explain_explanation *x)
         if (class->chosen != 0 || fits_class(class, &x->claim))
             continue;
         x->look_alike = false;
-        for (int k = 0; k < class->n && k < 32 && x->n_killers < EXPLAIN_KILLERS; k++) {
+        for (int k = 0; k < class->n && k < 32 && x->n_killers < POSREF_EXPLAIN_KILLERS; k++) {
             double residual;
             posref_heap_reset(c->e->scratch);
             const struct posref_arena arena = posref_heap_arena(c->e->scratch);

@@ -22,7 +22,6 @@ struct explain_failure {
 };
 
 #define EXPLAIN_ALIVE 12
-#define EXPLAIN_KILLERS 3
 #define EXPLAIN_SINGLES 256 /* single faults, each value apart */
 
 /* A claim that is tried, or was. */
@@ -55,9 +54,10 @@ struct explain_explanation {
     int n_untold;   /* further failures of its classes: too near the right answer to show it */
     int example;    /* a failure it fits */
     bool covers;    /* chosen; the others are runners-up */
-    int killer[EXPLAIN_KILLERS], n_killers; /* failures that only the chosen one fits */
+    int killer[POSREF_EXPLAIN_KILLERS], n_killers; /* failures that only the chosen one fits */
     bool look_alike;  /* no failure at hand tells it from the chosen one */
-    struct posref_claim alike[EXPLAIN_KILLERS]; /* of a chosen one: what fits its classes as well */
+    /* Of a chosen one: what fits its classes as well. */
+    struct posref_claim alike[POSREF_EXPLAIN_KILLERS];
     int n_alike;
 };
 

@@ -62,12 +62,10 @@ static void add_advice(struct posref_buffer *out, const struct posref_claim *cla
     posref_buffer_text(out, n ? "}" : "");
 }
 
-/* The distinct sentences of a claim over the failures it covers, at most this many. */
-#define MAX_SENTENCES 8
-
+/* The distinct sentences of a claim over the failures it covers. */
 struct said {
-    char *text[MAX_SENTENCES];
-    int n_failures[MAX_SENTENCES], n;
+    char *text[POSREF_EXPLAIN_SENTENCES];
+    int n_failures[POSREF_EXPLAIN_SENTENCES], n;
 };
 
 static void gather(struct said *said, const struct posref_explainer *e, int number)
@@ -86,7 +84,7 @@ static void gather(struct said *said, const struct posref_explainer *e, int numb
             int at = 0;
             while (at < said->n && strcmp(said->text[at], text.data) != 0)
                 at++;
-            if (at == said->n && at < MAX_SENTENCES) {
+            if (at == said->n && at < POSREF_EXPLAIN_SENTENCES) {
                 said->text[at] = arena.alloc(arena.ctx, text.length);
                 if (said->text[at]) {
                     memcpy(said->text[at], text.data, text.length);

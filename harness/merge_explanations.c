@@ -29,8 +29,6 @@ static json_t *sentences_of(const json_t *claim)
                             (json_int_t)integer_of(claim, "vectors"));
 }
 
-#define MAX_SENTENCES 8
-
 static bool merge_sentences(json_t *into, const json_t *from)
 {
     json_t *mine = sentences_of(into), *theirs = sentences_of(from), *one;
@@ -43,7 +41,7 @@ static bool merge_sentences(json_t *into, const json_t *from)
                 same = json_array_get(mine, j);
         if (same)
             good = good && add_up(same, one, "vectors");
-        else if (json_array_size(mine) < MAX_SENTENCES)
+        else if (json_array_size(mine) < POSREF_EXPLAIN_SENTENCES)
             good = good && json_array_append(mine, one) == 0;
     }
     if (json_array_size(mine) > 1)
@@ -77,7 +75,8 @@ static bool merge_separation(json_t *into, const json_t *from)
     if (json_is_false(json_object_get(from, "look_alike")) &&
         json_object_set_new(into, "look_alike", json_false()) != 0)
         return false;
-    for (size_t k = 0; k < json_array_size(theirs) && json_array_size(mine) < 3; k++)
+    for (size_t k = 0;
+         k < json_array_size(theirs) && json_array_size(mine) < POSREF_EXPLAIN_KILLERS; k++)
         if (json_array_append(mine, json_array_get(theirs, k)) != 0)
             return false;
     return true;
