@@ -41,25 +41,22 @@ sharded() {
 }
 sharded right "$plugin" 0
 n=$(jq '.run.vectors' whole.json)
-sharded wrong "$plugin" 1 --config pairing=swapped
+for mutant in leaves_threads declares_varying prints null_write; do
+    case $mutant in null_write) want=1 ;; *) want=0 ;; esac
+    sharded $mutant "$BUILD/mutants/$mutant.so" $want op=rotate
+done
+sharded wrong "$plugin" 1 --config pairing=swapped # s1, s2 and s3 of it are what follows
 same "$(jq -s 'length' merged.jsonl)" $((n + 2)) 'lines of the merged stream'
 cp merged.jsonl lines
 same "$(python3 "$root/tests/e2e/fits_schema.py" "$root/schema" merged.jsonl merged.json 2>&1)" '' \
     'the merged run fits its schemas'
-for k in 1 2 3; do cp s$k kept$k; done
-for mutant in leaves_threads declares_varying prints null_write; do
-    plugin=$BUILD/mutants/$mutant.so
-    case $mutant in leaves_threads | declares_varying | prints) want=0 ;; *) want=1 ;; esac
-    sharded $mutant "$plugin" $want op=rotate
-done
 # What nothing explains is described as the shard with the most of it saw it.
-plugin=$BUILD/mutants/exotic_bent.so
-for k in 1 2; do judge --shard $k/2 op=rotate --report jsonl:s$k; done
-run merge s1 s2 --report json:merged.json
+for k in 1 2; do
+    plugin=$BUILD/mutants/exotic_bent.so judge --shard $k/2 op=rotate --report jsonl:bent$k
+done
+run merge bent1 bent2 --report json:merged.json
 same "$(jq -c .description merged.json)" \
-    "$(jq -sc '[.[] | .description | select(.)] | max_by(.vectors)' s1 s2)" 'one description'
-plugin=$BUILD/plugins/example_rope.so
-for k in 1 2 3; do cp kept$k s$k; done
+    "$(jq -sc '[.[] | .description | select(.)] | max_by(.vectors)' bent1 bent2)" 'one description'
 # The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.
 for k in 1/1 1/2 2/2; do
     "$POSREF" test "$plugin" --suite smoke scheme=rope --dtype f32,f16 --shard $k \
