@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 # Writes a safetensors document to stdout: NAME:DTYPE:SHAPE=VALUES ..., SHAPE 2x3 ("" for a scalar),
-# VALUES comma-separated (nan allowed), DTYPE F64, F32, BF16 (cut) or I64.
+# VALUES comma-separated (nan allowed), DTYPE F64, F32, BF16 (cut), I64, or F8_E4M3 and its like,
+# whose VALUES are codes.
 use strict;
 use warnings;
 
@@ -13,6 +14,7 @@ for (@ARGV) {
     my $bytes = $dtype eq 'F64' ? pack('d<*', @values)
         : $dtype eq 'F32' ? pack('f<*', @values)
         : $dtype eq 'I64' ? pack('q<*', @values)
+        : $dtype =~ /^F8_/ ? pack('C*', @values)
         : join '', map { substr pack('f<', $_), 2 } @values;
     my $dims = join ',', split /x/, $shape;
     push @head, sprintf '"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}', $name, $dtype,

@@ -5,6 +5,7 @@
 # once passes, what rounds twice does not, and faults are named.
 . "$(dirname "$0")/lib.sh"
 plugins=$(cd "$(dirname "$0")/../../harness/plugins" && pwd)
+write=$(cd "$(dirname "$0")" && pwd)/safetensors.pl
 example=$BUILD/plugins/example_rope.so faulty=$BUILD/mutants/faulty_rope.so
 db=$work/smoke.db
 succeeds generate --suite smoke -o "$db"
@@ -116,22 +117,16 @@ one=$(find prompts -name '*.f8e5m2.safetensors' | head -n 1)
 same "$(tail -c +9 "$one" | head -c 2000 | grep -c '"F8_E5M2"')" 1 "the dtype in $one"
 
 # A saved output: x itself, which position 0 leaves alone.
-cat >save.py <<'END'
-import json, struct, sys
-data = bytes([0x38, 0x40, 0xC4, 0x7E])
-text = json.dumps({sys.argv[2]: {'dtype': sys.argv[3], 'shape': [1, 4], 'data_offsets': [0, 4]}})
-open(sys.argv[1], 'wb').write(struct.pack('<Q', len(text)) + text.encode() + data)
-END
-python3 save.py in x F8_E4M3
-python3 save.py y y F8_E4M3
-python3 save.py table table F8_E4M3
-succeeds explain scheme=rope dim=4 positions=0 --input in --output y --format json
+for tensor in x y table; do
+    "$write" $tensor:F8_E4M3:1x4=56,64,196,126 >$tensor
+done
+succeeds explain scheme=rope dim=4 positions=0 --input x --output y --format json
 says '.verdict == "pass" and .dtype == "f8e4m3"'
-run explain scheme=rope dim=4 positions=1 --input in --output y --format json
+run explain scheme=rope dim=4 positions=1 --input x --output y --format json
 says '.verdict == "fail"'
 refuses 'f8e4m3 is judged in rotations alone' explain scheme=sinusoidal dim=4 positions=0 \
     --output table
-succeeds eval scheme=rope dim=4 positions=0 x=@in
+succeeds eval scheme=rope dim=4 positions=0 x=@x
 says '.outputs.y.data == [1, 2, -3, 448]'
 
 finish
