@@ -21,19 +21,6 @@ static bool is_float(enum posref_dtype dtype)
     return dtype != POSREF_I32 && dtype != POSREF_I64;
 }
 
-static bool is_nan(const struct posref_tensor *t, int64_t k)
-{
-    switch (t->dtype) {
-    case POSREF_F64: return isnan(((const double *)t->data)[k]);
-    case POSREF_F32: return isnan(((const float *)t->data)[k]);
-    case POSREF_F16:
-    case POSREF_BF16: return isnan(posref_widen(((const uint16_t *)t->data)[k], t->dtype));
-    case POSREF_F8E4M3:
-    case POSREF_F8E5M2: return isnan(posref_widen(((const uint8_t *)t->data)[k], t->dtype));
-    default: return false;
-    }
-}
-
 /* The output as the golden tensor's namesake in the dtype; *nan: it holds one. */
 static enum posref_status take_output(struct posref_tensor *out, bool *nan,
                                       const struct posref_tensor *golden,
@@ -124,7 +111,7 @@ static void add_nan(struct posref_buffer *out, const struct posref_tensors *actu
     posref_buffer_text(out, ", \"nan\": [");
     for (int i = 0; i < actual->n; i++)
         for (int64_t k = 0; k < posref_tensor_count(&actual->item[i]) && n < 20; k++) {
-            if (!is_nan(&actual->item[i], k))
+            if (!isnan(posref_tensor_value(&actual->item[i], k)))
                 continue;
             posref_buffer_printf(out, "%s{\"tensor\": \"%s\", \"element\": %lld}", n++ ? ", " : "",
                                  actual->item[i].name, (long long)k);

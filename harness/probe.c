@@ -35,17 +35,7 @@ enum posref_status posref_tensor_widen(struct posref_tensor *out, const struct p
     out->dtype = POSREF_F64;
     out->data = value;
     for (int64_t k = 0; k < n; k++)
-        switch (in->dtype) {
-        case POSREF_F64: value[k] = ((const double *)in->data)[k]; break;
-        case POSREF_F32: value[k] = (double)((const float *)in->data)[k]; break;
-        case POSREF_I32: value[k] = (double)((const int32_t *)in->data)[k]; break;
-        case POSREF_I64: value[k] = (double)((const int64_t *)in->data)[k]; break;
-        case POSREF_F8E4M3:
-        case POSREF_F8E5M2:
-            value[k] = posref_widen(((const uint8_t *)in->data)[k], in->dtype);
-            break;
-        default: value[k] = posref_widen(((const uint16_t *)in->data)[k], in->dtype);
-        }
+        value[k] = posref_tensor_value(in, k);
     return POSREF_OK;
 }
 

@@ -294,8 +294,8 @@ static int64_t check_integers(struct judge_case *c)
         if (want->dtype != POSREF_I64)
             continue;
         for (int64_t k = 0; k < posref_tensor_count(want); k++, n++) {
-            double expected = posref_judge_value(want, k);
-            double got = posref_judge_value(&c->actual->item[t], k);
+            double expected = posref_tensor_value(want, k);
+            double got = posref_tensor_value(&c->actual->item[t], k);
             const bool first = n == 0 && c->n_units == 0;
             if (!first && (got == expected || !c->integers_hold))
                 continue;

@@ -124,8 +124,8 @@ static struct judge_unit *add_unit(struct judged *g, int tensor, int64_t element
     unit->n = 1;
     unit->tensor[0] = tensor;
     unit->element[0] = element;
-    unit->want[0] = posref_judge_value(&c->golden->item[tensor], element);
-    unit->got[0] = posref_judge_value(&c->actual->item[tensor], element);
+    unit->want[0] = posref_tensor_value(&c->golden->item[tensor], element);
+    unit->got[0] = posref_tensor_value(&c->actual->item[tensor], element);
     unit->angle = 1;
     unit->moves = true;
     unit->pair = (int)head;

@@ -119,9 +119,6 @@ const double *posref_judge_grid(const struct judge_case *c, const char *name, in
 /* The elements of an input; NULL: not given. */
 const double *posref_judge_input(const struct judge_case *c, const char *name);
 
-/* Element k of a tensor, as a double. */
-double posref_judge_value(const struct posref_tensor *tensor, int64_t k);
-
 POSREF_MUST_USE enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units);
 
 /* Adds the pair of elements (t1, e1), (t2, e2) that turned by position * frequency i of its ladder;

@@ -94,8 +94,8 @@ static void add_unit(struct linear *g, int64_t head, int64_t i, int64_t channel)
     memset(unit, 0, sizeof *unit);
     unit->n = 1;
     unit->element[0] = (i * a->heads + head) * a->dim_v + channel;
-    unit->want[0] = posref_judge_value(&c->golden->item[0], unit->element[0]);
-    unit->got[0] = posref_judge_value(&c->actual->item[0], unit->element[0]);
+    unit->want[0] = posref_tensor_value(&c->golden->item[0], unit->element[0]);
+    unit->got[0] = posref_tensor_value(&c->actual->item[0], unit->element[0]);
     unit->out_scale[0] = fabs(unit->want[0]);
     unit->angle = 1;
     unit->moves = true;

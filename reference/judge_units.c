@@ -8,40 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-double posref_judge_value(const struct posref_tensor *tensor, int64_t k)
-{
-    const unsigned char *at =
-        (const unsigned char *)tensor->data + (size_t)k * posref_dtype_size(tensor->dtype);
-    uint32_t bits;
-    double wide;
-    if (tensor->dtype == POSREF_F64) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    if (tensor->dtype == POSREF_F32) {
-        float narrow;
-        memcpy(&narrow, at, sizeof narrow);
-        return (double)narrow;
-    }
-    if (tensor->dtype == POSREF_I64) {
-        int64_t whole;
-        memcpy(&whole, at, sizeof whole);
-        return (double)whole;
-    }
-    if (tensor->dtype == POSREF_I32) {
-        int32_t whole;
-        memcpy(&whole, at, sizeof whole);
-        return whole;
-    }
-    if (posref_dtype_is_float8(tensor->dtype))
-        return posref_widen(at[0], tensor->dtype);
-    bits = (uint32_t)at[0] | (uint32_t)at[1] << 8;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bits = (uint32_t)at[1] | (uint32_t)at[0] << 8;
-#endif
-    return posref_widen(bits, tensor->dtype);
-}
-
 enum posref_status posref_judge_allocate(struct judge_case *c, int64_t n_units)
 {
     c->n_units = 0;
@@ -54,8 +20,8 @@ static void set_element(struct judge_case *c, struct judge_unit *unit, int which
 {
     unit->tensor[which] = tensor;
     unit->element[which] = element;
-    unit->want[which] = posref_judge_value(&c->golden->item[tensor], element);
-    unit->got[which] = posref_judge_value(&c->actual->item[tensor], element);
+    unit->want[which] = posref_tensor_value(&c->golden->item[tensor], element);
+    unit->got[which] = posref_tensor_value(&c->actual->item[tensor], element);
 }
 
 struct judge_unit *posref_judge_pair(struct judge_case *c, const struct judge_frequency *f, int i,
@@ -205,7 +171,7 @@ static enum posref_status check_copies(struct judge_case *c, const struct posref
         return posref_fail(c->err, POSREF_NO_MEMORY, "", "out of memory");
     posref_layout_copied(copied, c->spec);
     for (int64_t k = 0; k < n_rows * dim && c->copies_hold; k++) {
-        double value = posref_judge_value(got, k);
+        double value = posref_tensor_value(got, k);
         /* Bit identity, so that -0 and +0 differ; x is exact in the dtype. */
         if (!copied[k % dim] || memcmp(&value, &in[k], sizeof value) == 0)
             continue;

@@ -480,6 +480,9 @@ struct posref_tensors {
 };
 
 int64_t posref_tensor_count(const struct posref_tensor *tensor); /* elements */
+/* Element k as a double, whatever the dtype: integers beyond 2^53 are rounded. data need not be
+ * aligned. */
+double posref_tensor_value(const struct posref_tensor *tensor, int64_t k);
 const struct posref_tensor *posref_tensors_find(const struct posref_tensors *set, const char *name);
 
 /* ---- inputs -------------------------------------------------------------------------------- */

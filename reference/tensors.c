@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named tensors: dtypes, element counts, look-up by name. */
+/* Named tensors: dtypes, element counts, elements, look-up by name. */
 #include "reference.h"
 
 #include <string.h>
@@ -50,4 +50,24 @@ const struct posref_tensor *posref_tensors_find(const struct posref_tensors *set
         if (strcmp(set->item[k].name, name) == 0)
             return &set->item[k];
     return NULL;
+}
+
+double posref_tensor_value(const struct posref_tensor *tensor, int64_t k)
+{
+    const unsigned char *at =
+        (const unsigned char *)tensor->data + (size_t)k * posref_dtype_size(tensor->dtype);
+    double wide;
+    float single;
+    uint16_t half;
+    int32_t whole;
+    int64_t long_whole;
+    switch (tensor->dtype) {
+    case POSREF_F64: memcpy(&wide, at, sizeof wide); return wide;
+    case POSREF_I64: memcpy(&long_whole, at, sizeof long_whole); return (double)long_whole;
+    case POSREF_I32: memcpy(&whole, at, sizeof whole); return whole;
+    case POSREF_F32: memcpy(&single, at, sizeof single); return (double)single;
+    case POSREF_F8E4M3:
+    case POSREF_F8E5M2: return posref_widen(*at, tensor->dtype);
+    default: memcpy(&half, at, sizeof half); return posref_widen(half, tensor->dtype);
+    }
 }
