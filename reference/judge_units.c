@@ -203,18 +203,6 @@ static void add_mismatched(struct judge_case *c, const struct judge_frequency *f
     }
 }
 
-/* What tables or norms that were handed in make of a pair's unit. */
-static void given_unit(const struct judge_case *c, struct judge_unit *unit,
-                       const struct posref_layout_pair *at)
-{
-    if (posref_tensors_find(c->inputs, "cos")) { /* tables handed in: no angle is formed */
-        unit->angle = 0;
-        unit->extra = 1;
-    }
-    if (posref_judge_is_normed(c))
-        posref_judge_normed(c, unit, at);
-}
-
 /* y [n, dim] or [n, heads, dim] of x; or dx of dy, whose pairs are written where x was read. */
 static enum posref_status rotate_units(struct judge_case *c, const char *output, const char *input)
 {
@@ -222,14 +210,17 @@ static enum posref_status rotate_units(struct judge_case *c, const char *output,
     const struct posref_tensor *x = posref_tensors_find(c->inputs, input);
     const bool backward = c->op == POSREF_OP_ROTATE_BACKWARD;
     const bool mismatched = c->spec->pairing == POSREF_PAIRING_MISMATCHED;
+    const bool has_tables = posref_tensors_find(c->inputs, "cos") != NULL;
+    const bool normed = posref_judge_is_normed(c);
     const int pairs = posref_layout_pairs(c->spec), y = find_tensor(c, output);
+    const int units = mismatched ? 2 * pairs : normed ? c->spec->dim : pairs;
     const int64_t n_rows = posref_tensor_count(x) / c->spec->dim;
     const int64_t heads = n_rows / positions->shape[positions->rank - 1];
     const double magnitude = mismatched ? posref_judge_magnitude(c->spec) : 1;
     struct judge_frequency *f;
     enum posref_status status = posref_judge_frequencies(&f, c, pairs);
     if (status == POSREF_OK)
-        status = posref_judge_allocate(c, n_rows * (mismatched ? 2 * pairs : c->spec->dim));
+        status = posref_judge_allocate(c, n_rows * units);
     for (int64_t k = 0; k < n_rows * pairs && status == POSREF_OK; k++) {
         const int64_t row = k / pairs, base = row * c->spec->dim;
         const int i = (int)(k % pairs);
@@ -243,9 +234,14 @@ static enum posref_status rotate_units(struct judge_case *c, const char *output,
         struct judge_unit *unit = posref_judge_pair(c, &f[i], i, position_at(c, &f[i], row / heads),
                                                     y, base + to[0], y, base + to[1]);
         unit->moves = unit->position != 0 && unit->scale != 0;
-        given_unit(c, unit, &at);
+        if (has_tables) { /* handed in: no angle is formed */
+            unit->angle = 0;
+            unit->extra = 1;
+        }
+        if (normed)
+            posref_judge_normed(c, unit, &at);
     }
-    if (status == POSREF_OK && posref_judge_is_normed(c))
+    if (status == POSREF_OK && normed)
         return posref_judge_normed_rest(c, y, n_rows);
     return status == POSREF_OK ? check_copies(c, x, y, n_rows) : status;
 }
