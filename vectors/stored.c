@@ -102,11 +102,13 @@ static bool element_as_double(double *out, enum posref_stored_type type, const u
     int64_t whole;
     switch (type) {
     case POSREF_STORED_F64: memcpy(out, &bits, sizeof *out); return true;
-    case POSREF_STORED_F32: *out = posref_widen((uint32_t)bits, POSREF_F32); return true;
-    case POSREF_STORED_F16: *out = posref_widen((uint32_t)bits, POSREF_F16); return true;
-    case POSREF_STORED_BF16: *out = posref_widen((uint32_t)bits, POSREF_BF16); return true;
-    case POSREF_STORED_F8_E4M3: *out = posref_widen((uint32_t)bits, POSREF_F8E4M3); return true;
-    case POSREF_STORED_F8_E5M2: *out = posref_widen((uint32_t)bits, POSREF_F8E5M2); return true;
+    case POSREF_STORED_F32:
+    case POSREF_STORED_F16:
+    case POSREF_STORED_BF16:
+    case POSREF_STORED_F8_E4M3:
+    case POSREF_STORED_F8_E5M2:
+        *out = posref_widen((uint32_t)bits, (enum posref_dtype)posref_stored_dtype(type));
+        return true;
     case POSREF_STORED_BOOL:
     case POSREF_STORED_U8:
     case POSREF_STORED_U16:
