@@ -43,16 +43,22 @@ void evaluation_positions(struct evaluation *e, const double *positions, int64_t
     evaluation_input(e, "positions", positions, 1, &n);
 }
 
+const double *evaluation_output(const struct evaluation *e, const char *name)
+{
+    const struct posref_tensor *tensor = posref_tensors_find(&e->out, name);
+    ck_assert_msg(tensor != NULL, "no output %s", name);
+    return tensor->data;
+}
+
 const double *evaluation_run(struct evaluation *e, enum posref_op op, const char *output,
                              int64_t *count)
 {
     enum posref_status status = posref_eval(&e->out, &e->spec, op, &e->in, &e->arena, &e->err);
     ck_assert_msg(status == POSREF_OK, "%s: %s", e->err.key, e->err.text);
-    const struct posref_tensor *tensor = posref_tensors_find(&e->out, output);
-    ck_assert_msg(tensor != NULL, "no output %s", output);
+    const double *value = evaluation_output(e, output);
     if (count)
-        *count = posref_tensor_count(tensor);
-    return tensor->data;
+        *count = posref_tensor_count(posref_tensors_find(&e->out, output));
+    return value;
 }
 
 void evaluation_refused(struct evaluation *e, enum posref_op op, const char *key)

@@ -25,6 +25,8 @@ void evaluation_positions(struct evaluation *e, const double *positions, int64_t
 /* Evaluates and hands out one output; *count, unless NULL, is its number of elements. */
 const double *evaluation_run(struct evaluation *e, enum posref_op op, const char *output,
                              int64_t *count);
+/* One output of the last evaluation. */
+const double *evaluation_output(const struct evaluation *e, const char *name);
 /* Evaluates, expects POSREF_BAD_INPUT with this key, and that no output was written. */
 void evaluation_refused(struct evaluation *e, enum posref_op op, const char *key);
 

@@ -131,13 +131,6 @@ static void one_query(struct evaluation *e, const char *spec, const double z[4],
         evaluation_input(e, "mask", mask, 2, (const int64_t[]){1, 4});
 }
 
-static const double *output(const struct evaluation *e, const char *name)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(&e->out, name);
-    ck_assert_msg(tensor != NULL, "no output %s", name);
-    return tensor->data;
-}
-
 START_TEST(by_hand)
 {
     static const struct {
@@ -158,15 +151,15 @@ START_TEST(by_hand)
             const double tolerance = n < 3 || cases[n].place[j] == floor(cases[n].place[j]) ? 0
                                                                                            : 1e-15;
             if (n != 3) {
-                ck_assert_close(output(&e, "contextual_positions")[j], cases[n].place[j],
+                ck_assert_close(evaluation_output(&e, "contextual_positions")[j], cases[n].place[j],
                                 tolerance);
-                ck_assert_close(output(&e, "content_position")[j], cases[n].logit[j],
+                ck_assert_close(evaluation_output(&e, "content_position")[j], cases[n].logit[j],
                                 8 * tolerance);
             } else { /* four gates of e^-900: rounded, not lost */
-                ck_assert_double_eq(output(&e, "contextual_positions")[j], 0);
-                ck_assert_double_eq(output(&e, "content_position")[j], 1);
+                ck_assert_double_eq(evaluation_output(&e, "contextual_positions")[j], 0);
+                ck_assert_double_eq(evaluation_output(&e, "content_position")[j], 1);
             }
-            ck_assert_double_eq(output(&e, "content_content")[j], cases[n].z[j]);
+            ck_assert_double_eq(evaluation_output(&e, "content_content")[j], cases[n].z[j]);
         }
         evaluation_close(&e);
     }
@@ -191,8 +184,8 @@ START_TEST(variants)
                 sum += 1 / (1 + exp(-z[j] * (gates ? 1 : 0.5)));
                 const double p = fmin(sum, 2), logit = p < 1 ? 1 + 3 * p : 4 + 5 * (p - 1);
                 const double want = logit * (logits ? 0.5 : 1);
-                ck_assert_close(output(&e, "content_position")[j], want, 1e-14);
-                ck_assert_close(output(&e, "scores")[j], 0.5 * z[j] + want, 1e-14);
+                ck_assert_close(evaluation_output(&e, "content_position")[j], want, 1e-14);
+                ck_assert_close(evaluation_output(&e, "scores")[j], 0.5 * z[j] + want, 1e-14);
             }
             evaluation_close(&e);
         }
@@ -212,7 +205,7 @@ START_TEST(open_gates_are_relative_positions)
     for (int i = 0; i < N; i++)
         for (int j = 0; j <= i; j++) {
             const int row = i - j + 1 < NPOS - 1 ? i - j + 1 : NPOS - 1;
-            ck_assert_double_eq(output(&e, "content_position")[i * N + j],
+            ck_assert_double_eq(evaluation_output(&e, "content_position")[i * N + j],
                                 32 * (d.table[row * DIM] + d.table[row * DIM + 1]));
         }
     evaluation_close(&e);

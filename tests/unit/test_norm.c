@@ -2,6 +2,7 @@
 /* Rotation fused with an RMS norm: exact results, what is refused, and what the judge makes of
  * honest and of wrong kernels. */
 #include "eval_fixture.h"
+#include "harness/trial.h"
 #include "reference/judge.h"
 
 #include <math.h>
@@ -61,7 +62,7 @@ START_TEST(near_the_formula)
     evaluation_positions(&e, positions, 3);
     evaluation_input(&e, "x", x, 3, (const int64_t[]){3, 2, 12});
     const double *c = evaluation_run(&e, POSREF_OP_TABLE, "cos", NULL);
-    const double *s = posref_tensors_find(&e.out, "sin")->data;
+    const double *s = evaluation_output(&e, "sin");
     for (int after = 0; after < 2; after++) {
         ck_assert_int_eq(run_normed(&e, y, gain, 0.25, after), POSREF_OK);
         for (int row = 0; row < 6; row++) {
@@ -192,7 +193,7 @@ static struct posref_judgement judge_kernel(struct kernel *k, int dim, int rotar
     const int64_t shape[] = {4, 3, dim}, width = dim;
     struct evaluation e;
     struct posref_judgement out;
-    struct posref_tensors actual;
+    struct posref_tensors actual = {.n = 1};
     char text[64];
     uint64_t seed = 11;
     k->heads = 3;
@@ -223,19 +224,10 @@ static struct posref_judgement judge_kernel(struct kernel *k, int dim, int rotar
     struct posref_tensors golden = {.n = 1};
     golden.item[0] = *posref_tensors_find(&e.in, "x");
     snprintf(golden.item[0].name, sizeof golden.item[0].name, "y");
+    golden.item[0].data = wide;
+    ck_assert_int_eq(posref_tensor_narrow(&actual.item[0], &golden.item[0], k->dtype, &e.arena,
+                                          &e.err), POSREF_OK);
     golden.item[0].data = y;
-    actual = golden;
-    actual.item[0].dtype = k->dtype;
-    actual.item[0].data = e.arena.alloc(e.arena.ctx, sizeof wide);
-    for (int i = 0; i < 12 * dim; i++) {
-        const uint32_t bits = posref_narrow(wide[i], k->dtype);
-        if (k->dtype == POSREF_F64)
-            ((double *)actual.item[0].data)[i] = wide[i];
-        else if (k->dtype == POSREF_F32)
-            ((uint32_t *)actual.item[0].data)[i] = bits;
-        else
-            ((uint16_t *)actual.item[0].data)[i] = (uint16_t)bits;
-    }
     ck_assert_int_eq(posref_judge(&out, &e.spec, POSREF_OP_ROTATE, &e.in, &golden, &actual,
                                   k->dtype, posref_grade_default(k->dtype), &e.arena, &e.err),
                      POSREF_OK);

@@ -6,13 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double *output(const struct evaluation *e, const char *name)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(&e->out, name);
-    ck_assert_msg(tensor != NULL, "no output %s", name);
-    return tensor->data;
-}
-
 /* CoPE with one query, four keys, and q . E[m] = 1, 4, 9. */
 static void open_cope(struct evaluation *e, const double *z, const double *mask, unsigned slip)
 {
@@ -52,8 +45,9 @@ START_TEST(gates_and_rows)
         open_cope(&e, cases[n].z, cases[n].mask, cases[n].slip);
         (void)evaluation_run(&e, POSREF_OP_ALL, "scores", NULL);
         for (int j = 0; j < 4; j++) {
-            ck_assert_double_eq(output(&e, "contextual_positions")[j], cases[n].place[j]);
-            ck_assert_double_eq(output(&e, "content_position")[j], cases[n].logit[j]);
+            ck_assert_double_eq(evaluation_output(&e, "contextual_positions")[j],
+                                cases[n].place[j]);
+            ck_assert_double_eq(evaluation_output(&e, "content_position")[j], cases[n].logit[j]);
         }
         evaluation_close(&e);
     }
@@ -108,7 +102,7 @@ START_TEST(softmax_and_mask)
         evaluation_input(&e, "mask", mask, 2, (const int64_t[]){2, 2});
         e.spec.slips = n ? POSREF_SLIP_MASK_ADDED : POSREF_SLIP_SOFTMAX_QUERIES;
         (void)evaluation_run(&e, POSREF_OP_ATTENTION, "attention", NULL);
-        const double *got = output(&e, "attention");
+        const double *got = evaluation_output(&e, "attention");
         const double far = exp(-1);
         /* Key 1 is seen by query 1 alone. */
         ck_assert_close(got[0], n ? (1 + 3 * far) / (1 + far) : 0.5, 1e-15);

@@ -18,13 +18,6 @@ static void rows(struct evaluation *e, const char *name, const double *x, int64_
     evaluation_input(e, name, x, 2, (const int64_t[]){n, dim});
 }
 
-static const double *output(const struct evaluation *e, const char *name)
-{
-    const struct posref_tensor *tensor = posref_tensors_find(&e->out, name);
-    ck_assert_msg(tensor != NULL, "no output %s", name);
-    return tensor->data;
-}
-
 START_TEST(shaw_rows)
 {
     /* The first channel alone: content_position is the row's; rows -1, 0, 1 of key - query. */
@@ -54,11 +47,11 @@ START_TEST(shaw_rows)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
                 double want = cases[c].want[i * 3 + j];
-                ck_assert_double_eq(output(&e, "content_position")[i * n + j], want);
-                ck_assert_double_eq(output(&e, "scores")[i * n + j], 1 + want);
+                ck_assert_double_eq(evaluation_output(&e, "content_position")[i * n + j], want);
+                ck_assert_double_eq(evaluation_output(&e, "scores")[i * n + j], 1 + want);
             }
         if (c == 0) /* the first query: weights e^11, e^2, e^2 of values 10, 1, 1 */
-            ck_assert_close(output(&e, "attention")[0],
+            ck_assert_close(evaluation_output(&e, "attention")[0],
                             (10 * exp(9) + 2) / (exp(9) + 2), 4e-15);
         evaluation_close(&e);
     }
@@ -109,8 +102,9 @@ START_TEST(four_terms)
                 want[3] += u[4 + c] * r / 2;
             }
             for (int t = 0; t < 4; t++) {
-                ck_assert_close(output(&e, names[t])[i * N + j], want[t], 64 * DBL_EPSILON);
-                sum += output(&e, names[t])[i * N + j];
+                const double got = evaluation_output(&e, names[t])[i * N + j];
+                ck_assert_close(got, want[t], 64 * DBL_EPSILON);
+                sum += got;
             }
             ck_assert_close(scores[i * N + j], sum, 64 * DBL_EPSILON);
         }
@@ -147,7 +141,8 @@ START_TEST(skew_is_the_distance)
     ck_assert(posref_tensors_find(&e.out, "u_content") == NULL);
     for (int i = 0; i < N; i++)
         for (int j = 0; j <= i; j++)
-            ck_assert_close(output(&e, "content_position")[i * N + j], flat[N + i * N + j], 1e-15);
+            ck_assert_close(evaluation_output(&e, "content_position")[i * N + j],
+                            flat[N + i * N + j], 1e-15);
     evaluation_close(&e);
 }
 END_TEST
