@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotations that are fused with an RMS norm as judged units: docs/tolerance.md, "A norm before or
- * after the rotation". */
+/* Rotations that are fused with an RMS norm as judged units: docs/tolerance.md, "One pair". */
 #include "judge_impl.h"
 #include "layout.h"
 

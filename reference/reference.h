@@ -258,9 +258,6 @@ struct posref_reals {
     double item[POSREF_MAX_REALS];
 };
 
-/* The value of every field; given[f] says that the user set field f (or, after
- * posref_spec_complete, that the field has a value: its default or the given one). A field that
- * has no value (attention_factor left to the formula, rotary_dim of an alibi) is given = false. */
 /* Ways to be wrong that no field says. Part of no text, document or vector: the registry of faults
  * alone sets them, to evaluate and judge what a kernel with that fault would give. */
 enum posref_slip {
@@ -288,6 +285,9 @@ enum posref_slip {
     POSREF_SLIP_KEYS_APART = 1 << 21,    /* shaw: without k . K[row] of relative_key_query */
 };
 
+/* The value of every field; given[f] says that the user set field f (or, after
+ * posref_spec_complete, that the field has a value: its default or the given one). A field that
+ * has no value (attention_factor left to the formula, rotary_dim of an alibi) is given = false. */
 struct posref_spec {
     int scheme;
     int dim;

@@ -27,7 +27,7 @@ certify: $(BUILD)/certify $(BUILD)/suites/$(SUITE).db ## prove every value of a 
 
 test-oracle: $(ORACLE_PROGRAMS) $(BUILD)/certify $(BUILD)/suites/smoke.db $(BUILD)/suites/core.db \
     $(BUILD)/print-layouts \
-    ## certify smoke; that certify can fail; extreme inputs; a short fuzz
+    ## certify smoke; that certify can fail; norms; extreme inputs; a short fuzz
 	@$(RUN_TESTS) $@ $(BUILD)/results $(BUILD)/tests/oracle/anchors tests/oracle/test_*.sh
 
 # FUZZ_SECONDS and SEED as wanted.
