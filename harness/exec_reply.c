@@ -6,23 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *type_name(enum posref_dtype dtype)
-{
-    static const char *const names[] = {[POSREF_F64] = "F64",   [POSREF_F32] = "F32",
-                                        [POSREF_F16] = "F16",   [POSREF_BF16] = "BF16",
-                                        [POSREF_F8E4M3] = "F8_E4M3",
-                                        [POSREF_F8E5M2] = "F8_E5M2",
-                                        [POSREF_I32] = "I32",   [POSREF_I64] = "I64"};
-    return names[dtype];
-}
-
 void exec_outputs_text(struct posref_buffer *text, const struct posref_tensors *out)
 {
     posref_buffer_text(text, "[");
     for (int i = 0; i < out->n; i++) {
         const struct posref_tensor *tensor = &out->item[i];
         posref_buffer_printf(text, "%s{\"name\": \"%s\", \"dtype\": \"%s\", \"shape\": [",
-                             i ? ", " : "", tensor->name, type_name(tensor->dtype));
+                             i ? ", " : "", tensor->name, posref_stored_name(tensor->dtype));
         for (int axis = 0; axis < tensor->rank; axis++)
             posref_buffer_printf(text, "%s%lld", axis ? ", " : "", (long long)tensor->shape[axis]);
         posref_buffer_text(text, "]}");

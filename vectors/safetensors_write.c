@@ -9,14 +9,6 @@
 
 #define MAX_DOCUMENT_BYTES ((size_t)1 << 31)
 
-static const char *type_name(enum posref_dtype dtype)
-{
-    for (int type = 0; type < POSREF_N_STORED_TYPES; type++)
-        if (posref_stored_dtype((enum posref_stored_type)type) == (int)dtype)
-            return posref_stored_def((enum posref_stored_type)type)->name;
-    return "";
-}
-
 static size_t data_bytes(const struct posref_tensor *tensor)
 {
     return (size_t)posref_tensor_count(tensor) * posref_dtype_size(tensor->dtype);
@@ -36,7 +28,7 @@ static int by_layout(const void *left, const void *right)
 static void add_entry(struct posref_buffer *out, const struct posref_tensor *tensor, size_t begin)
 {
     posref_buffer_json_string(out, tensor->name);
-    posref_buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", type_name(tensor->dtype));
+    posref_buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", posref_stored_name(tensor->dtype));
     for (int axis = 0; axis < tensor->rank; axis++)
         posref_buffer_printf(out, "%s%lld", axis > 0 ? "," : "", (long long)tensor->shape[axis]);
     posref_buffer_printf(out, "],\"data_offsets\":[%zu,%zu]}", begin, begin + data_bytes(tensor));

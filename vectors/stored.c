@@ -86,6 +86,14 @@ int posref_stored_dtype(enum posref_stored_type type)
     }
 }
 
+const char *posref_stored_name(enum posref_dtype dtype)
+{
+    for (int type = 0; type < POSREF_N_STORED_TYPES; type++)
+        if (posref_stored_dtype((enum posref_stored_type)type) == (int)dtype)
+            return defs[type].name;
+    return "";
+}
+
 /* Little-endian load of n <= 8 bytes: mapped data need not be aligned. */
 static uint64_t load_bits(const unsigned char *data, int n)
 {

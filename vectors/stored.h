@@ -49,6 +49,8 @@ POSREF_MUST_USE bool posref_stored_size(uint64_t *n_elements, uint64_t *size_byt
 
 /* The dtype of reference/ with the same bits, or -1. */
 int posref_stored_dtype(enum posref_stored_type type);
+/* The other way round, as safetensors spell it: "F32", "F8_E4M3". */
+const char *posref_stored_name(enum posref_dtype dtype);
 
 /* Copies the tensor into the arena under `name`: in its own dtype, or, when as_f64, as doubles.
  * Refuses types without a dtype (as_f64: integers of 8 and 16 bits and BOOL are fine too), integers
