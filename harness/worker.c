@@ -65,6 +65,10 @@ static void note_load(struct posref_worker *w, enum posref_load load, const char
     atomic_store(&w->wire->load, (uint32_t)load);
 }
 
+/* The structure of a plugin that was built before there was the member ends without it. */
+#define HAS(plugin, member)                                                                        \
+    ((plugin)->struct_size >= offsetof(struct posref_plugin, member) + sizeof (plugin)->member)
+
 static void note_names(struct posref_worker *w)
 {
     const struct posref_plugin *plugin = w->plugin;
@@ -72,16 +76,10 @@ static void note_names(struct posref_worker *w)
              plugin->name ? plugin->name : "");
     snprintf(w->wire->plugin_version, sizeof w->wire->plugin_version, "%s",
              plugin->version ? plugin->version : "");
-    /* The structure of a plugin that was built before there were layouts, or 8-bit dtypes, ends
-     * without them. */
-    const bool has = plugin->struct_size >= offsetof(struct posref_plugin, layouts) +
-                                                sizeof plugin->layouts;
     snprintf(w->wire->plugin_layouts, sizeof w->wire->plugin_layouts, "%s",
-             has && plugin->layouts ? plugin->layouts : "");
-    const bool has_dtypes = plugin->struct_size >= offsetof(struct posref_plugin, dtypes) +
-                                                       sizeof plugin->dtypes;
+             HAS(plugin, layouts) && plugin->layouts ? plugin->layouts : "");
     snprintf(w->wire->plugin_dtypes, sizeof w->wire->plugin_dtypes, "%s",
-             has_dtypes && plugin->dtypes ? plugin->dtypes : "");
+             HAS(plugin, dtypes) && plugin->dtypes ? plugin->dtypes : "");
 }
 
 static void open_plugin(struct posref_worker *w, const char *config)
