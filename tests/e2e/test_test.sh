@@ -69,7 +69,8 @@ same "$(jq -c '[.explanations, .unexplained > 5, .description.norm, .description
     "$work/j")" '[[],true,"not kept",true]' 'no claim'
 
 # Two faults are not called a third one, which would give infinities where numbers came. A claim
-# says how many failing vectors show it, and what fits them as well.
+# says how many failing vectors show it, and what fits them as well. A position drawn anew may miss
+# the right angle by so little (modulo 2 pi) that a lower grade's limits hold: not to be explained.
 run test "$BUILD/mutants/faulty_rope.so" scheme=rope scaling=none --dtype f32 \
     --config fault=position_int16 --config fault2=position_abs --report "json:$work/j" \
     --report "text:$work/t"
@@ -77,8 +78,8 @@ same "$status" 1 'position_int16+position_abs'
 cp "$work/j" "$work/out"
 says '.explanations[0].fault == "position_int16+position_abs" and .unexplained == 0 and
     all(.explanations[]; .fault != "position_f16") and
-    .explanations[0].failing == .counts.fail and
-    ([.explanations[] | select(.covers) | .vectors + .untold] | add) == .counts.fail'
+    .explanations[0].failing == .grades.fail and
+    ([.explanations[] | select(.covers) | .vectors + .untold] | add) == .grades.fail'
 claimed=$(jq '[.explanations[] | select(.covers)] | length' "$work/j")
 same "$(grep -c 'explains [0-9]* of [0-9]* failing vectors' "$work/t")" "$claimed" 'claims in text'
 # Runners-up are no claims: a report for people does not list them as such.
