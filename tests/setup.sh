@@ -33,6 +33,7 @@ test        libmpfr-dev         header      mpfr.h
 test        libflint-dev        header      flint/flint.h
 test        libflint-arb-dev    header      arb.h
 test        jq                  command     jq
+test        gojq                command     gojq
 test        sqlite3             command     sqlite3
 test        valgrind            command     valgrind
 test        procps              command     ps

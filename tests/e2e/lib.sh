@@ -3,6 +3,9 @@
 # The caller sources this file, runs checks, and ends with `finish`.
 # shellcheck shell=bash
 
+# shellcheck source=tests/e2e/json.sh
+. "$(dirname "${BASH_SOURCE[0]}")/json.sh"
+
 POSREF=${POSREF:?the program under test}
 schemas=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../schema" && pwd)
 work=$(mktemp -d)

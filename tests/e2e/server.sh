@@ -3,6 +3,9 @@
 # has a server of its own. SERVE_WRAP goes before the server (valgrind, by hand).
 # shellcheck shell=bash
 
+# shellcheck source=tests/e2e/json.sh
+. "$(dirname "${BASH_SOURCE[0]}")/json.sh"
+
 posref=${POSREF:?the program}
 dir=$(mktemp -d) || exit 3
 passed=0 failed=0 pid=''

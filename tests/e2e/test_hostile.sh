@@ -91,8 +91,8 @@ same "$status $(jq -c .varies "$work/footer")" '0 true' 'varying results, declar
 judge leaves_threads
 same "$status" 0 'leaves_threads'
 flush=$([ "$(uname -m)" = x86_64 ] && echo '"flush":true,')
-same "$(jq -c .left "$work/footer")" \
-    "{\"threads\":1,\"handlers\":[\"USR1\"],$flush\"locale\":true}" 'what is left behind'
+left="{\"threads\":1,\"handlers\":[\"USR1\"],$flush\"locale\":true}"
+same "$(jq -c .left "$work/footer")" "$(jq -c . <<<"$left")" 'what is left behind'
 run test "$BUILD/mutants/leaves_threads.so" id=rope/half/none/d4-b1e4/near --suite smoke \
     --db "$db" --dtype f32 --report text --report "json:$work/j"
 same "$(grep -c '^note ' "$work/out") $(jq -c '.left.handlers' "$work/j")" '4 ["USR1"]' 'notes'

@@ -69,7 +69,7 @@ simple_routes() {
     get /v1/schemes
     has '/v1/schemes: source' "$body" 'arXiv 2104.09864'
     has '/v1/schemes: default' "$(grep '"name": "base"' <<<"$body")" '"default": 10000'
-    jq -r -f tests/e2e/schemes.jq "$dir/body" >"$dir/got"
+    command jq -r -f tests/e2e/schemes.jq "$dir/body" >"$dir/got"
     cp docs/schemes.md "$dir/want"
     same 'docs/schemes.md: run make generated' want got
     jq -r -f tests/e2e/choosing.jq "$dir/body" >"$dir/got"
@@ -353,9 +353,9 @@ paging() {
     check 'a page has 100 vectors' "$(jq '.vectors | length' <<<"$body")" 100
     get '/v1/vectors?dim=12346'
     check 'nothing matches: status' "$status" 200
-    check 'nothing matches' "$(jq -c . <<<"$body")" '{"vectors":[],"next":null}'
+    check 'nothing matches' "$(command jq -c . <<<"$body")" '{"vectors":[],"next":null}'
     get '/v1/vectors?after=~'
-    check 'behind the last' "$(jq -c . <<<"$body")" '{"vectors":[],"next":null}'
+    check 'behind the last' "$(command jq -c . <<<"$body")" '{"vectors":[],"next":null}'
     local bad_limit
     for bad_limit in 0 -1 1001 99999999999999999999 1.5 x '' 1e2; do
         refused "/v1/vectors?limit=$bad_limit" 400 limit

@@ -126,7 +126,7 @@ refuses "$work/none" test "$plugin" --db "$work/none"
 
 # Gates: exact means float32 where the output has no more digits to show.
 succeeds test "$plugin" id=rope/half/none/d4-b1e4/near --min-grade exact --report "json:$work/j"
-same "$(jq -c .run.gates "$work/j")" \
+same "$(command jq -c .run.gates "$work/j")" \
     '{"f64":"exact","f32":"float32","f16":"float32","bf16":"float32"}' 'gates'
 
 # Channels that came back as copies were not rotated, however little the dtype would show of it.

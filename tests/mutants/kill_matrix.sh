@@ -10,6 +10,8 @@
 # parameter. The dtypes are f32 unless the fault shows in others only.
 # shellcheck source=tests/mutants/judging.sh
 . "$(dirname "$0")/judging.sh"
+# shellcheck source=tests/e2e/json.sh
+. "$here/../e2e/json.sh"
 tenth=${1:-}
 
 # row LINE: one fault. Prints "SCHEME|NAME|SMOKE|CORE|FIRST|RANK|VALUE".
@@ -59,7 +61,7 @@ pair() {
         | map(tostring) | join("|")' "$base.core"
     rm -f "$base".*
 }
-export -f row pair
+export -f row pair jq
 
 if [ -n "$tenth" ]; then
     awk 'NR % 10 == 1' "$here/faults.list" >"$work/faults"
