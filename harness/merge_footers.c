@@ -41,7 +41,8 @@ static bool add_sentences(json_t *into, const json_t *list)
     for (size_t k = 0; k < json_array_size(list); k++) {
         json_t *one = json_array_get(list, k);
         char key[POSREF_MAX_ID + 16];
-        snprintf(key, sizeof key, "%s %s", text_of(one, "id"), text_of(one, "dtype"));
+        snprintf(key, sizeof key, "%.*s %.14s", POSREF_MAX_ID, text_of(one, "id"),
+                 text_of(one, "dtype"));
         good = good && json_object_set(into, key, one) == 0;
     }
     return good;

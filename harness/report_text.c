@@ -374,7 +374,9 @@ static void add_explanations(struct posref_buffer *out, const struct posref_tall
 {
     const json_t *footer = tally->footer;
     const json_t *list = json_object_get(footer, "explanations");
-    const char *described = text_of(json_object_get(footer, "description"), "summary");
+    const json_t *description = json_object_get(footer, "description");
+    const char *described = text_of(description, "summary");
+    const int64_t n_described = integer_of(description, "vectors");
     int64_t open = integer_of(footer, "unexplained");
     size_t n = json_array_size(list);
     if (n == 0 && open == 0 && tally->n_lower == 0)
@@ -391,7 +393,9 @@ static void add_explanations(struct posref_buffer *out, const struct posref_tall
         posref_buffer_printf(out, "  and %zu more: --report json lists them\n", n - 10);
     if (open > 0)
         posref_buffer_printf(out, "  %" PRId64 " failing vector(s) show no known fault.\n", open);
-    if (*described)
+    if (*described && n_described < open) /* each shard describes its own, and one of them stands */
+        posref_buffer_printf(out, "      %" PRId64 " of them: %s\n", n_described, described);
+    else if (*described)
         posref_buffer_printf(out, "      %s\n", described);
     posref_report_layouts(out, tally);
     if (tally->n_lower > 0)

@@ -66,7 +66,7 @@ static enum posref_status add_stage(struct resolve *r, struct resolve_model *m,
 {
     bool second = strcmp(m->family->name, "swinv2") == 0;
     int window[2];
-    char name[16];
+    char name[sizeof "stage-2147483648"];
     snprintf(name, sizeof name, "stage%d", i + 1);
     struct resolve_layer *layer = resolve_add(r, m, name,
                                               i < swin->n_depths ? swin->depths[i] : -1);

@@ -51,12 +51,16 @@ cp merged.jsonl lines
 same "$(python3 "$root/tests/e2e/fits_schema.py" "$root/schema" merged.jsonl merged.json 2>&1)" '' \
     'the merged run fits its schemas'
 # What nothing explains is described as the shard with the most of it saw it.
+core_db
 for k in 1 2; do
-    plugin=$BUILD/mutants/exotic_bent.so judge --shard $k/2 op=rotate --report jsonl:bent$k
+    run test "$BUILD/mutants/exotic_bent.so" --db "$db" --dtype f32 --nonce 7 --shard $k/2 \
+        dim=4 scaling=none op=rotate --report jsonl:bent$k
 done
-run merge bent1 bent2 --report json:merged.json
+run merge bent1 bent2 --report json:merged.json --report text:merged.text
 same "$(jq -c .description merged.json)" \
     "$(jq -sc '[.[] | .description | select(.)] | max_by(.vectors)' bent1 bent2)" 'one description'
+same "$(grep -c "^      $(jq .description.vectors merged.json) of them: no known fault" merged.text)" 1 \
+    'of how many of them it speaks'
 # The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.
 for k in 1/1 1/2 2/2; do
     "$POSREF" test "$plugin" --suite smoke scheme=rope --dtype f32,f16 --shard $k \
