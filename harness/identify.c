@@ -11,6 +11,7 @@ void posref_identity_family(struct posref_identity *id, const char *keys, const 
         return;
     struct posref_family *family = &id->family[id->n_families++];
     va_list arguments;
+    family->handed = false;
     snprintf(family->keys, sizeof family->keys, "%s", keys);
     va_start(arguments, format);
     vsnprintf(family->text, sizeof family->text, format, arguments);
@@ -82,6 +83,7 @@ static enum posref_status identify_one(struct posref_identity *out, struct posre
     out->how[POSREF_FIELD_SCHEME] = POSREF_HOW_MEASURED;
     probe->spec = &out->asked;
     probe->verdict = POSREF_VERDICT_UNSUPPORTED;
+    probe->form = NULL;
     if (out->asked.given[POSREF_FIELD_SEQ_LEN] && !asked->given[POSREF_FIELD_SEQ_LEN])
         posref_identity_family(out, "seq_len", "looked at in sequences of %.9g; give seq_len to "
                                "look at others", out->asked.seq_len);

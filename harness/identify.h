@@ -24,6 +24,7 @@ struct posref_interval {
 struct posref_family {
     char keys[120]; /* separated by spaces */
     char text[240];
+    bool handed; /* no choice, but what the plugin is handed and does not compute */
 };
 
 /* Accuracy of the identified spec in one dtype. */
@@ -38,6 +39,7 @@ struct posref_identity {
     struct posref_spec asked, spec; /* completed */
     bool decided;                   /* the spec has the effect that was measured */
     enum posref_op op;              /* what was looked at */
+    const struct posref_layout *form; /* of rotations; NULL: plain */
     enum posref_dtype dtype;
     enum posref_how how[POSREF_N_FIELDS];
     struct posref_interval range[POSREF_N_FIELDS]; /* of fitted numbers */

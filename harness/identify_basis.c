@@ -4,20 +4,20 @@
 
 static const double positions[3] = {0, 1, 5};
 
-/* Every basis vector at that position, on all axes. */
+/* Every basis vector at that position, on all axes: a row each, or (at_once) the heads of one. */
 static enum posref_status fill(struct posref_tensors *in, double position,
-                               const struct posref_spec *spec, const struct posref_arena *arena,
-                               struct posref_error *err)
+                               const struct posref_spec *spec, bool at_once,
+                               const struct posref_arena *arena, struct posref_error *err)
 {
     const int dim = spec->dim, axes = posref_spec_axes(spec);
-    const int64_t n = dim;
+    const int64_t rows = at_once ? 1 : dim, shape[3] = {1, dim, dim};
     in->n = 0;
     double *p = posref_probe_input(in, "positions", axes > 1 ? 2 : 1,
-                                   axes > 1 ? (const int64_t[]){axes, n} : &n, arena);
-    double *x = posref_probe_input(in, "x", 2, (const int64_t[]){n, n}, arena);
+                                   axes > 1 ? (const int64_t[]){axes, rows} : &rows, arena);
+    double *x = posref_probe_input(in, "x", at_once ? 3 : 2, at_once ? shape : shape + 1, arena);
     if (!p || !x)
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    for (int e = 0; e < axes * dim; e++)
+    for (int64_t e = 0; e < axes * rows; e++)
         p[e] = position;
     for (int c = 0; c < dim; c++)
         x[(size_t)c * (size_t)dim + (size_t)c] = 1;
@@ -31,7 +31,8 @@ enum posref_status posref_basis_ask(struct posref_basis *out, struct posref_prob
     out->dim = probe->spec->dim;
     for (int k = 0; k < 3; k++) {
         struct posref_tensors in, got;
-        enum posref_status status = fill(&in, positions[k] * unit, probe->spec, probe->arena, err);
+        enum posref_status status = fill(&in, positions[k] * unit, probe->spec, false, probe->arena,
+                                         err);
         if (status == POSREF_OK && k == 0)
             status = posref_probe_dtype(&got, probe, POSREF_OP_ROTATE, &in, err);
         else if (status == POSREF_OK)
@@ -50,7 +51,7 @@ enum posref_status posref_basis_eval(struct posref_basis *out, const struct posr
     out->dim = spec->dim;
     for (int k = 0; k < 3; k++) {
         struct posref_tensors in, got;
-        enum posref_status status = fill(&in, positions[k], spec, arena, err);
+        enum posref_status status = fill(&in, positions[k], spec, true, arena, err);
         if (status == POSREF_OK)
             status = posref_eval(&got, spec, POSREF_OP_ROTATE, &in, arena, err);
         if (status != POSREF_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How exact: the identified spec judged in every dtype, at positions where arithmetics part. */
 #include "identify.h"
+#include "probe_form.h"
 
 #include <string.h>
 
@@ -42,18 +43,22 @@ static enum posref_status judge(struct posref_class *out, struct posref_identity
                                 struct posref_probe *probe, int first, int n,
                                 struct posref_error *err)
 {
-    struct posref_tensors in, golden, got;
+    struct posref_tensors in, got;
     if (!fill(&in, id, first, n, probe->arena))
         return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    enum posref_status status = posref_probe_ask(&got, probe, id->op, &in, err);
+    struct posref_vector as = {.inputs = in};
+    enum posref_status status = id->form ? posref_probe_form_judged(&got, &as, probe, &id->spec,
+                                                                    &in, err)
+                                         : posref_probe_ask(&got, probe, id->op, &in, err);
     out->verdict = probe->verdict;
     out->supported = probe->verdict != POSREF_VERDICT_UNSUPPORTED;
     if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
         return status;
-    status = posref_eval(&golden, &id->spec, id->op, &in, probe->arena, err);
+    if (!id->form)
+        status = posref_eval(&as.outputs, &id->spec, id->op, &in, probe->arena, err);
     if (status == POSREF_OK)
-        status = posref_judge(&out->judgement, &id->spec, id->op, &in, &golden, &got, probe->dtype,
-                              posref_grade_default(probe->dtype), probe->arena, err);
+        status = posref_judge(&out->judgement, &id->spec, id->op, &as.inputs, &as.outputs, &got,
+                              probe->dtype, posref_grade_default(probe->dtype), probe->arena, err);
     return status;
 }
 
@@ -74,6 +79,20 @@ static enum posref_status find_end(struct posref_class *out, struct posref_ident
     return POSREF_OK;
 }
 
+/* A rotation that is right, in a norm that is another than the layout's. */
+static void tell_norm(struct posref_identity *id)
+{
+    if (!id->form || posref_probe_form_has_tables(id->form))
+        return;
+    for (int d = 0; d < POSREF_IDENTIFY_FLOATS; d++)
+        if (id->class[d].supported &&
+            (id->class[d].verdict != POSREF_VERDICT_PASS || id->class[d].valid_to > 0))
+            return;
+    posref_identity_finding(id, "the rotation is this spec's; the norm around it is not that of "
+                            "layout %s (posref test names what it is)", id->form->name);
+    id->decided = false;
+}
+
 enum posref_status posref_identify_class(struct posref_identity *id, struct posref_probe *probe,
                                          struct posref_error *err)
 {
@@ -88,5 +107,7 @@ enum posref_status posref_identify_class(struct posref_identity *id, struct posr
         if (!class->judgement.pass && id->op != POSREF_OP_FREQUENCIES)
             status = find_end(class, id, probe, err);
     }
+    if (status == POSREF_OK)
+        tell_norm(id);
     return status;
 }

@@ -2,6 +2,7 @@
 /* Rope: pairs from basis vectors, frequencies from angles, base and scaling from frequencies. */
 #include "identify.h"
 #include "identify_pairs.h"
+#include "probe_form.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,6 +61,29 @@ static int n_choices(enum posref_field field)
     return n;
 }
 
+/* Whether the spec's first and last pair can be the plugin's: whole readings are dear. */
+static bool may_be(const struct measured *m, const struct posref_spec *spec,
+                   const struct posref_arena *arena)
+{
+    const int dim = m->pairs.dim;
+    const struct posref_pair *probe[2] = {&m->pairs.pair[0], &m->pairs.pair[m->pairs.n - 1]};
+    struct posref_tensors in = {.n = 0}, got;
+    double *p = posref_probe_input(&in, "positions", 1, (const int64_t[]){1}, arena);
+    double *x = posref_probe_input(&in, "x", 3, (const int64_t[]){1, 2, dim}, arena);
+    if (!p || !x)
+        return true; /* the whole reading fails, and says so */
+    p[0] = 1;
+    for (int k = 0; k < 2; k++)
+        x[k * dim + probe[k]->in[0]] = 1;
+    if (posref_eval(&got, spec, POSREF_OP_ROTATE, &in, arena, NULL) != POSREF_OK)
+        return false;
+    const double *y = got.item[0].data;
+    bool reached = true;
+    for (int k = 0; k < 4; k++)
+        reached = reached && y[k / 2 * dim + probe[k / 2]->out[k % 2]] != 0;
+    return reached;
+}
+
 /* Finds the layout whose reading is the plugin's; false: none. */
 static enum posref_status find_layout(bool *found, struct posref_identity *id, struct measured *m,
                                       const struct posref_arena *arena, struct posref_error *err)
@@ -71,7 +95,8 @@ static enum posref_status find_layout(bool *found, struct posref_identity *id, s
         struct posref_spec spec;
         struct posref_basis basis;
         struct posref_pairs like;
-        if (!layout_spec(&spec, id, 2 * m->pairs.n, k / 2 / n_pairings, k / 2 % n_pairings, k % 2))
+        if (!layout_spec(&spec, id, 2 * m->pairs.n, k / 2 / n_pairings, k / 2 % n_pairings, k % 2) ||
+            !may_be(m, &spec, arena))
             continue;
         enum posref_status status = posref_basis_eval(&basis, &spec, arena, err);
         if (status == POSREF_BAD_INPUT)
@@ -318,37 +343,134 @@ static enum posref_status identify_table(struct posref_identity *id, struct meas
     return status;
 }
 
+/* Cosines and sines of another base are handed in: is it this base that comes out? */
+static void other_tables(struct posref_spec *out, const struct posref_spec *asked)
+{
+    *out = *asked;
+    out->base = asked->base * 3;
+}
+
+/* The basis, plain, or where that is declined in the first form that is taken; *handed: the spec of
+ * the tables that are handed in. */
+static enum posref_status ask_basis(struct posref_basis *out, struct posref_identity *id,
+                                    struct posref_spec *handed, struct posref_probe *probe,
+                                    struct posref_error *err)
+{
+    const struct posref_layout *form;
+    enum posref_status status = posref_basis_ask(out, probe, 1, err);
+    other_tables(handed, &id->asked);
+    probe->tables = handed;
+    for (int k = 0; status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED &&
+                    (form = posref_probe_form_at(k)) != NULL; k++) {
+        if (!posref_probe_form_taken(form, probe->runner))
+            continue;
+        id->form = probe->form = form;
+        status = posref_basis_ask(out, probe, 1, err);
+    }
+    if (status != POSREF_OK || probe->verdict == POSREF_VERDICT_UNSUPPORTED)
+        id->form = probe->form = NULL;
+    return status;
+}
+
+static void tell_handed(struct posref_identity *id, const struct posref_layout *form)
+{
+    posref_identity_family(id, "base scaling", "handed cosines and sines (layout %s), it turns by "
+                           "these: base and scaling are not computed by it then", form->name);
+    id->family[id->n_families - 1].handed = true;
+}
+
+/* Base and scaling of handed-in tables came out: they are not the plugin's. */
+static void disown(struct posref_identity *id)
+{
+    if (id->spec.base == id->asked.base)
+        return;
+    id->n_families = 0; /* of base and scaling */
+    tell_handed(id, id->form);
+    struct posref_spec spec = id->asked;
+    spec.rotary_dim = id->spec.rotary_dim;
+    spec.partial = id->spec.partial;
+    spec.pairing = id->spec.pairing;
+    spec.direction = id->spec.direction;
+    id->spec = spec;
+    for (int f = 0; f < POSREF_N_FIELDS; f++)
+        if (id->how[f] == POSREF_HOW_FITTED) {
+            id->how[f] = POSREF_HOW_ASSUMED;
+            id->range[f] = (struct posref_interval){0, 0};
+        }
+}
+
+/* A plugin that makes its own frequencies may take tables as well. */
+static enum posref_status note_tables(struct posref_identity *id, struct measured *m,
+                                      const struct posref_spec *handed, struct posref_probe *probe,
+                                      struct posref_error *err)
+{
+    const struct posref_layout *form;
+    enum posref_status status = POSREF_OK;
+    const double last = pow(3, -(m->pairs.n - 1.0) / m->pairs.n) * m->inv_freq[m->pairs.n - 1];
+    for (int k = 0; status == POSREF_OK && (form = posref_probe_form_at(k)) != NULL; k++) {
+        double *angle;
+        if (!posref_probe_form_has_tables(form) || !posref_probe_form_taken(form, probe->runner))
+            continue;
+        probe->form = form;
+        probe->tables = handed;
+        status = ask_angles(&angle, m, probe, err);
+        probe->form = NULL;
+        if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
+            continue;
+        if (fabs(fabs(angle[m->pairs.n - 1]) / last - 1) < 0.01)
+            tell_handed(id, form);
+        break;
+    }
+    probe->verdict = POSREF_VERDICT_PASS;
+    return status;
+}
+
+static enum posref_status identify_rotation(struct posref_identity *id, struct measured *m,
+                                            const struct posref_basis *basis,
+                                            const struct posref_spec *handed,
+                                            struct posref_probe *probe, struct posref_error *err)
+{
+    double *angle;
+    bool found = false;
+    enum posref_status status = posref_pairs_read(&m->pairs, basis, probe->arena, err);
+    m->order = probe->arena->alloc(probe->arena->ctx, ((size_t)m->pairs.n + 1) * sizeof *m->order);
+    if (status == POSREF_OK && !m->order)
+        status = posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    if (status != POSREF_OK)
+        return status;
+    order_pairs(m->order, &m->pairs);
+    if (m->pairs.n > 0)
+        status = find_layout(&found, id, m, probe->arena, err);
+    if (status == POSREF_OK && found)
+        status = ask_angles(&angle, m, probe, err);
+    if (status == POSREF_OK && found && probe->verdict == POSREF_VERDICT_PASS)
+        status = conclude(id, m, angle, probe, err);
+    if (status == POSREF_OK && m->pairs.n > 0)
+        status = keep_channels(id, m, probe->arena, err);
+    settle(id, m, found, posref_unit(probe->dtype));
+    if (status == POSREF_OK && id->decided && !id->form && m->pairs.n > 1)
+        status = note_tables(id, m, handed, probe, err);
+    if (status == POSREF_OK && id->decided && id->form && posref_probe_form_has_tables(id->form))
+        disown(id);
+    return status;
+}
+
 enum posref_status posref_identify_rope(struct posref_identity *id, struct posref_probe *probe,
                                         struct posref_error *err)
 {
     struct measured m = {.offset = 0};
     struct posref_basis basis;
-    double *angle;
-    bool found = false;
     id->op = POSREF_OP_ROTATE;
     if (posref_spec_axes(&id->asked) > 1)
         return posref_identify_axes(id, probe, err);
-    enum posref_status status = posref_basis_ask(&basis, probe, 1, err);
+    struct posref_spec *handed = probe->arena->alloc(probe->arena->ctx, sizeof *handed);
+    if (!handed)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    enum posref_status status = ask_basis(&basis, id, handed, probe, err);
     if (status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED)
         return identify_table(id, &m, probe, err);
     if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
         return status;
     id->dtype = probe->dtype;
-    status = posref_pairs_read(&m.pairs, &basis, probe->arena, err);
-    m.order = probe->arena->alloc(probe->arena->ctx, ((size_t)m.pairs.n + 1) * sizeof *m.order);
-    if (status == POSREF_OK && !m.order)
-        status = posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    if (status != POSREF_OK)
-        return status;
-    order_pairs(m.order, &m.pairs);
-    if (m.pairs.n > 0)
-        status = find_layout(&found, id, &m, probe->arena, err);
-    if (status == POSREF_OK && found)
-        status = ask_angles(&angle, &m, probe, err);
-    if (status == POSREF_OK && found && probe->verdict == POSREF_VERDICT_PASS)
-        status = conclude(id, &m, angle, probe, err);
-    if (status == POSREF_OK && m.pairs.n > 0)
-        status = keep_channels(id, &m, probe->arena, err);
-    settle(id, &m, found, posref_unit(probe->dtype));
-    return status;
+    return identify_rotation(id, &m, &basis, handed, probe, err);
 }

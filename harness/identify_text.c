@@ -112,6 +112,8 @@ static void add_evidence(struct posref_buffer *out, const struct posref_identity
 {
     posref_buffer_printf(out, "{\"op\": \"%s\", \"dtype\": \"%s\"", posref_op_name(id->op),
                          posref_dtype_name(id->dtype));
+    posref_buffer_printf(out, ", \"layout\": \"%s\"",
+                         id->form ? id->form->name : POSREF_LAYOUT_PLAIN);
     if (id->channel) {
         posref_buffer_text(out, ", \"pairs\": [");
         for (int i = 0; i < id->n_pairs; i++)
@@ -220,6 +222,8 @@ void posref_identity_text(struct posref_buffer *out, const struct posref_identit
     add_differences(out, id);
     posref_buffer_printf(out, "%-11s%s in %s", "measured", posref_op_name(id->op),
                          posref_dtype_name(id->dtype));
+    if (id->form)
+        posref_buffer_printf(out, ", layout %s", id->form->name);
     if (id->n_pairs)
         posref_buffer_printf(out, ", %d pairs", id->n_pairs);
     if (id->inv_freq)
@@ -229,9 +233,14 @@ void posref_identity_text(struct posref_buffer *out, const struct posref_identit
     for (int k = 0; k < id->n_findings; k++)
         add_line(out, k ? "" : "found", id->finding[k]);
     add_arithmetic(out, id);
-    for (int k = 0; k < id->n_families; k++)
-        posref_buffer_printf(out, "%-11s%s: %s\n", k ? "" : id->decided ? "the same" : "undecided",
-                             id->family[k].keys, id->family[k].text);
+    const char *before = "";
+    for (int k = 0; k < id->n_families; k++) {
+        const struct posref_family *family = &id->family[k];
+        const char *label = family->handed ? "handed in" : id->decided ? "the same" : "undecided";
+        posref_buffer_printf(out, "%-11s%s: %s\n", label == before ? "" : label, family->keys,
+                             family->text);
+        before = label;
+    }
     if (*id->also)
         add_line(out, "also takes", id->also);
 }

@@ -7,11 +7,12 @@
  *   --config domain=microsoft    the operator of com.microsoft instead of ai.onnx
  *   --config pairing=swapped     asks for the other pairing, to see that this is caught
  *
- * The operator is handed its cosines and sines, so this adapter makes them: in double, rounded to
- * the dtype, for scaling none, linear and ntk; other scalings are declined, since they would test
- * this file. What is judged of ONNX Runtime is pairing, layout, partial rotation, look-up and the
- * arithmetic of the rotation. direction=inverse negates the sines. The model is a protobuf of one
- * node, written here. Results go straight into y, so that channels left unwritten show. */
+ * The operator is handed its cosines and sines. In layout tables they are those of the call; else
+ * this adapter makes them: in double, rounded to the dtype, for scaling none, linear and ntk; other
+ * scalings are declined, since they would test this file. What is judged of ONNX Runtime is
+ * pairing, layout, partial rotation, look-up and the arithmetic of the rotation. direction=inverse
+ * negates the sines. The model is a protobuf of one node, written here. Results go straight into y,
+ * so that channels left unwritten show. */
 #include "../posref_plugin.h"
 
 #include <dlfcn.h>
@@ -264,6 +265,25 @@ static void put_element(void *table, int64_t at, double value, int type)
         ((uint16_t *)table)[at] = to_f16(value);
 }
 
+/* Those that are handed in, in the dtype of x. */
+static bool copy_tables(void *cosines, void *sines, const struct posref_plugin_call *call,
+                        size_t width)
+{
+    const struct posref_plugin_tensor *in[2] = {posref_plugin_find(call, "cos"),
+                                                posref_plugin_find(call, "sin")};
+    void *out[2] = {cosines, sines};
+    const bool inverse = posref_plugin_is(call->spec, "direction", "inverse");
+    for (int k = 0; k < 2 && in[0] && in[1]; k++)
+        for (int64_t e = 0; e < in[k]->shape[0] * in[k]->shape[1]; e++) {
+            unsigned char *element = (unsigned char *)out[k] + (size_t)e * width;
+            memcpy(element, posref_plugin_at(in[k], e / in[k]->shape[1], e % in[k]->shape[1], 0),
+                   width);
+            if (k == 1 && inverse)
+                element[width - 1] ^= 0x80; /* the sign, on a little-endian machine */
+        }
+    return in[0] && in[1];
+}
+
 /* cos and sin [n, r / 2] of the positions, in double. */
 static void fill_tables(void *cosines, void *sines, const struct posref_plugin_call *call,
                         const struct key *key)
@@ -314,7 +334,8 @@ static int32_t rotate(struct runtime *r, const struct posref_plugin_call *call,
     if (cosines && sines && row && session) {
         for (int64_t k = 0; k < n; k++)
             row[k] = k;
-        fill_tables(cosines, sines, call, key);
+        if (!copy_tables(cosines, sines, call, width))
+            fill_tables(cosines, sines, call, key);
         values[0] = tensor(r, x->data, bytes, shape, 3, key->type, why, why_size);
         values[1] = tensor(r, cosines, table_bytes, table, 2, key->type, why, why_size);
         values[2] = tensor(r, sines, table_bytes, table, 2, key->type, why, why_size);
@@ -336,13 +357,14 @@ static const char *declines(const struct posref_plugin_call *call)
     static const char *const plain[] = {"none", "linear", "ntk"};
     const struct posref_plugin_tensor *x = posref_plugin_find(call, "x");
     const struct posref_plugin_tensor *positions = posref_plugin_find(call, "positions");
-    bool scaling = false;
+    bool scaling = posref_plugin_find(call, "cos") != NULL; /* whatever it is */
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         scaling = scaling || posref_plugin_is(call->spec, "scaling", plain[k]);
     if (!posref_plugin_word_is(call->op, "rotate") ||
-        !posref_plugin_is(call->spec, "scheme", "rope") || !x || !positions)
+        !posref_plugin_is(call->spec, "scheme", "rope") || !x ||
+        (!positions && !posref_plugin_find(call, "cos")))
         return "RotaryEmbedding rotates, and nothing else";
-    if (positions->rank != 1)
+    if ((positions && positions->rank != 1) || posref_plugin_value(call->spec, "axes_dims", NULL))
         return "one axis only";
     if (x->dtype != POSREF_PLUGIN_F32 && x->dtype != POSREF_PLUGIN_F16)
         return "the operator runs in f32 and f16 here";
@@ -432,7 +454,8 @@ const struct posref_plugin *posref_plugin_entry(uint32_t host_abi)
                                                 .name = "onnxruntime",
                                                 .version = version_text,
                                                 .open = open_runtime,
-                                                .run = run};
+                                                .run = run,
+                                                .layouts = "tables"};
     (void)host_abi;
     return &plugin;
 }

@@ -12,7 +12,7 @@ if "$here/../thirdparty/install.sh" >/dev/null; then
     plugin=$BUILD/plugins/ggml.so
 fi
 "$POSREF" generate --suite full -o "$work/full.db"
-read -r seconds mebibytes < <(taskset -c 0 "$BUILD/tests/bench/measure" "$POSREF" test "$plugin" \
+read -r seconds mebibytes _ < <(taskset -c 0 "$BUILD/tests/bench/measure" "$POSREF" test "$plugin" \
     --suite full --dtype f32 --db "$work/full.db")
 echo "full in f32 on $(basename "$plugin"), one processor: $seconds s (limit 60), $mebibytes MiB" \
     "(limit 200); load $(cut -d' ' -f1 /proc/loadavg)"

@@ -19,10 +19,11 @@ for type in ${BENCH_WEIGHTS_TYPES:-F32 F16 BF16 Q4_K Q6_K}; do
     best_cat=1e9 best_check=1e9 private=0
     for _ in 1 2 3 4 5; do
         out=$("$tools/measure" cat "$dir/before.safetensors" "$after")
-        best_cat=$(least "$best_cat" "${out% *}")
+        best_cat=$(least "$best_cat" "${out%% *}")
         out=$("$tools/measure" "$POSREF" weights check "$dir/before.safetensors" "$after")
-        best_check=$(least "$best_check" "${out% *}")
-        private=$(awk -v a="$private" -v b="${out#* }" 'BEGIN { print (a > b ? a : b) }')
+        best_check=$(least "$best_check" "${out%% *}")
+        out=${out#* }
+        private=$(awk -v a="$private" -v b="${out% *}" 'BEGIN { print (a > b ? a : b) }')
     done
     awk -v t="$type" -v n="$bytes" -v c="$best_cat" -v k="$best_check" -v p="$private" 'BEGIN {
         printf "%-6s %8.0f %8.3fs %8.3fs %7.2f %7.2f %11.1f\n", t, n / 1048576, c, k,

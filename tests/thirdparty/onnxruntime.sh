@@ -41,12 +41,28 @@ done
 [ $? -eq 1 ]
 holds $? 'the swapped pairing does not conform'
 "$POSREF" list op=rotate rotary_dim=2 | sort >"$work/same"
-jq -r 'select(.type == "vector" and .verdict == "pass") | .id' "$work/swapped" | sort -u |
+jq -r 'select(.type == "vector" and .verdict == "pass") | .id' "$work/swapped" |
+    sed 's/@tables$//' | sort -u |
     comm -23 - "$work/same" | head -n 3 >"$work/wrong"
 [ ! -s "$work/wrong" ]
 holds $? "passes with the other pairing: $(cat "$work/wrong")"
 jq -e 'select(.type == "footer") | .unexplained == 0 and (.explanations | length > 0) and
     all(.explanations[]; .fault == "pairing")' "$work/swapped" >/dev/null
 holds $? 'every failure is named pairing'
+
+# Measured, it computes what it is asked for; of what it is handed as tables, the rotation alone.
+ok() { holds 0; }
+bad() { holds 1 "$*"; }
+db=$POSREF_DB
+. "$here/../e2e/identified.sh"
+identified onnxruntime.c "$plugin"
+handed='.undecided | any(.keys == ["base", "scaling"] and (.family | test("not computed by it")))'
+"$POSREF" identify "$plugin" dim=128 rotary_dim=64 --format json | jq -e "$handed" >/dev/null
+holds $? 'identify: base and scaling are not its own'
+"$POSREF" identify "$plugin" dim=128 rotary_dim=64 pairing=interleaved scaling=yarn factor=4 \
+    original_max_position_embeddings=4096 --format json | jq -e "($handed) and .differing == [] and
+    .evidence.layout == \"tables\" and .confidence.rotary_dim.how == \"measured\" and
+    .confidence.base.how == \"assumed\"" >/dev/null
+holds $? 'identify: pairing, layout and width of a rotation by tables'
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
