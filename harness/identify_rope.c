@@ -95,8 +95,8 @@ static enum posref_status find_layout(bool *found, struct posref_identity *id, s
         struct posref_spec spec;
         struct posref_basis basis;
         struct posref_pairs like;
-        if (!layout_spec(&spec, id, 2 * m->pairs.n, k / 2 / n_pairings, k / 2 % n_pairings, k % 2) ||
-            !may_be(m, &spec, arena))
+        if (!layout_spec(&spec, id, 2 * m->pairs.n, k / 2 / n_pairings, k / 2 % n_pairings,
+                         k % 2) || !may_be(m, &spec, arena))
             continue;
         enum posref_status status = posref_basis_eval(&basis, &spec, arena, err);
         if (status == POSREF_BAD_INPUT)

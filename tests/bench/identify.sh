@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2154
 # posref identify: wall time, and the processor time of posref's own process (the plugin runs in
 # another), on every plugin and question of tests/e2e/identified.list, on the mutants, and at the
 # largest width. The limit is a second of its own.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2034 # db is for identified.sh
 # posref test on the real ONNX Runtime: both RotaryEmbedding operators are right as they are; with
 # the other pairing, every vector in which the pairing can matter fails and is named. Skipped (77)
 # where the package cannot be had.
