@@ -63,9 +63,11 @@ void posref_ball_finish(struct posref_ball *out, int sign, const uint64_t *buf, 
            (shift == 0 || first == 0 || buf[first - 1] >> (64 - shift) == 0))
         first++;
     int kept = len - first;
+    uint64_t below = first > 0 ? buf[first - 1] : 0;
     for (int i = 0; i < kept; i++) { /* upwards: buf may be out->limb, with shift = 0 */
-        uint64_t low = shift && first + i > 0 ? buf[first + i - 1] >> (64 - shift) : 0;
-        out->limb[i] = buf[first + i] << shift | low;
+        const uint64_t limb = buf[first + i];
+        out->limb[i] = limb << shift | (shift ? below >> (64 - shift) : 0);
+        below = limb;
     }
     out->sign = sign;
     out->n_limbs = kept;

@@ -12,6 +12,8 @@ __extension__ typedef unsigned __int128 posref_u128;
  * ends of int64_t, so that sums of a few exponents never overflow. */
 #define BALL_EXPONENT_LIMIT ((int64_t)1 << 59)
 
+#define BALL_LN2 0.6931471805599453 /* for starting points */
+
 /* man * 2^exponent, man = 0 or in [2^31, 2^32). Every operation rounds up. */
 struct ball_radius {
     uint64_t man;
@@ -78,8 +80,29 @@ static inline struct ball_radius radius_div(struct ball_radius a, struct ball_ra
     return radius_make((a.man << 32) / b.man + 1, a.exponent - b.exponent - 32);
 }
 
+/* a b + c d. Here a and c need not be normalised, only at most 2^32 + 1. */
+static inline struct ball_radius radius_dot(struct ball_radius a, struct ball_radius b,
+                                            struct ball_radius c, struct ball_radius d)
+{
+    uint64_t p = a.man * b.man, q = c.man * d.man; /* below 2^64 */
+    int64_t e = a.exponent + b.exponent, f = c.exponent + d.exponent;
+    if (p == 0 || q == 0)
+        return p ? radius_make(p, e) : radius_make(q, f);
+    if (e < f) {
+        uint64_t t = p;
+        p = q;
+        q = t;
+        f = e;
+        e = c.exponent + d.exponent;
+    }
+    int64_t by = e - f + 1;
+    return radius_make((p >> 1) + (by < 64 ? q >> by : 0) + 2, e + 1);
+}
+
 static inline struct ball_radius ball_radius_of(const struct posref_ball *a)
 {
+    if (a->rad_man >> 31 == 1)
+        return (struct ball_radius){a->rad_man, a->rad_exponent};
     return radius_make(a->rad_man, a->rad_exponent);
 }
 
@@ -149,5 +172,8 @@ void posref_ball_ln2(struct posref_ball *out, unsigned prec_bits);
 /* The midpoint to about 2^-52, relatively: a starting point, never a result. Finite only for
  * exponents in the range of a double. */
 double posref_ball_approx(const struct posref_ball *a);
+
+/* log |midpoint| to about 2^-48, absolutely or relatively: likewise. Not of zero. */
+double posref_ball_approx_log(const struct posref_ball *a);
 
 #endif

@@ -2,6 +2,8 @@
 /* The logarithm of a ball, relatively accurate also near 1. */
 #include "ball_impl.h"
 
+#define SQRT_HALF 0xb504f333f9de6484u /* times 2^64 */
+
 /* log(1 + d) = 2 atanh(d / (2 + d)) for |d| < 1/16. The series' terms fall by z^2 < 1/4 at least,
  * so what is left out is less than the last power used. */
 static bool log1p_small(struct posref_ball *out, const struct posref_ball *d, unsigned prec)
@@ -64,6 +66,14 @@ static bool log_reduced(struct posref_ball *out, const struct posref_ball *f, un
     return true;
 }
 
+double posref_ball_approx_log(const struct posref_ball *a)
+{
+    struct posref_ball f = {.sign = 1, .n_limbs = 1, .limb = {a->limb[a->n_limbs - 1]}};
+    f.exponent = f.limb[0] < SQRT_HALF;
+    return approximate_log(posref_ball_approx(&f)) +
+           BALL_LN2 * (double)(a->exponent - f.exponent);
+}
+
 static bool log_exact(struct posref_ball *out, const struct posref_ball *m, unsigned prec_bits)
 {
     unsigned prec = prec_bits + 32;
@@ -77,7 +87,7 @@ static bool log_exact(struct posref_ball *out, const struct posref_ball *m, unsi
     posref_ball_set(&f, m);
     int64_t k = f.exponent;
     f.exponent = 0; /* [1/2, 1) */
-    if (f.limb[f.n_limbs - 1] < 0xb504f333f9de6484u) { /* sqrt(1/2) */
+    if (f.limb[f.n_limbs - 1] < SQRT_HALF) {
         f.exponent = 1;
         k--;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* x^(num/den) for x > 0. Where the root is a dyadic number (x = 2^16, num/den = -1/4) the power is
- * formed from it, so that it is exact when it fits; otherwise exp(num/den log x). */
+ * formed from it, so that it is exact when it fits; otherwise a guess is corrected, or it is
+ * exp(num/den log x). */
 #include "ball_impl.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -82,6 +83,80 @@ static void power_int(struct posref_ball *out, const struct posref_ball *x, uint
     }
 }
 
+/* About e^v for |v| < 700: IEEE operations alone, as in posref_ball_approx_log. */
+static double approximate_exp(double v)
+{
+    const double turns = v / BALL_LN2;
+    const int64_t k = (int64_t)(turns + (turns < 0 ? -0.5 : 0.5));
+    const double r = v - (double)k * BALL_LN2; /* |r| < 0.35 */
+    double sum = 1;
+    for (int i = 15; i > 0; i--)
+        sum = 1 + sum * r / i;
+    for (int64_t n = k < 0 ? -k : k; n > 0; n--)
+        sum *= k < 0 ? 0.5 : 2;
+    return sum;
+}
+
+/* out *= (1 + u)^(-1 / den), |u| < 2^-10, by the binomial series. Its coefficients fall, so that
+ * what is left out is less than the last term used (of u = 0 +- radius: than twice that). */
+static void correct(struct posref_ball *out, const struct posref_ball *u, uint64_t den,
+                    unsigned prec)
+{
+    struct posref_ball sum, term, part;
+    posref_ball_set_int(&sum, 1);
+    posref_ball_set_int(&term, 1);
+    for (uint64_t k = 1; u->sign; k++) { /* term *= -u (1 + (k - 1) den) / (k den) */
+        const int64_t need = (int64_t)prec + term.exponent + 4;
+        const unsigned p = need < 64 ? 64 : need > (int64_t)prec ? prec : (unsigned)need;
+        posref_ball_mul(&term, &term, u, p);
+        if (k > 1) {
+            posref_ball_set_int(&part, (int64_t)(1 + (k - 1) * den));
+            posref_ball_mul(&term, &term, &part, p);
+        }
+        posref_ball_div_small(&term, &term, k * den, p);
+        term.sign = -term.sign;
+        posref_ball_add(&sum, &sum, &term, prec);
+        if (term.sign == 0 || term.exponent < -(int64_t)prec)
+            break;
+    }
+    if (!ball_is_zero(u))
+        ball_add_radius(&sum, radius_mul(ball_upper(u->sign ? &term : u), radius_pow2(1)));
+    posref_ball_mul(out, out, &sum, prec);
+}
+
+#define GUESS_MAX 65536     /* den and num: powers by multiplication lose 32 bits at most */
+#define GUESS_PREC_BITS 640 /* beyond it the series is no shorter than that of exp */
+
+/* x^(+-n/d) from a guess y in doubles: with u = y^d / x^(+-n) - 1 it is y (1 + u)^(-1/d), whatever
+ * y is. False: y is too far off, or would be. *out is spoilt. */
+static bool power_guessed(struct posref_ball *out, const struct posref_ball *x, bool negative,
+                          uint64_t n, uint64_t d, unsigned prec)
+{
+    struct posref_ball y, u, power, one;
+    if (n > GUESS_MAX || d > GUESS_MAX || prec > GUESS_PREC_BITS)
+        return false;
+    const double exponent = (negative ? -1.0 : 1.0) * (double)n / (double)d;
+    const double size = posref_ball_approx_log(x) * exponent;
+    if (!(size > -500 && size < 500))
+        return false;
+    posref_ball_set_double(&y, approximate_exp(size));
+    prec += 32;
+    power_int(&u, &y, d, prec);
+    power_int(&power, x, n, prec);
+    if (negative)
+        posref_ball_mul(&u, &u, &power, prec);
+    else if (!posref_ball_div(&u, &u, &power, prec))
+        return false;
+    posref_ball_set_int(&one, 1);
+    posref_ball_sub(&u, &u, &one, prec);
+    const struct ball_radius most = ball_upper(&u);
+    if (most.man && most.exponent > -10 - 32)
+        return false;
+    posref_ball_set(out, &y);
+    correct(out, &u, d, prec);
+    return true;
+}
+
 bool posref_ball_pow_ratio(struct posref_ball *out, const struct posref_ball *x, int64_t num,
                            int64_t den, unsigned prec_bits)
 {
@@ -104,7 +179,7 @@ bool posref_ball_pow_ratio(struct posref_ball *out, const struct posref_ball *x,
         posref_ball_set_int(&t, 1);
         if (negative && !posref_ball_div(out, &t, out, prec))
             return false;
-    } else {
+    } else if (!power_guessed(&t, x, negative, n, d, prec)) {
         if (!posref_ball_log(&t, x, prec))
             return false;
         struct posref_ball ratio;
@@ -112,6 +187,8 @@ bool posref_ball_pow_ratio(struct posref_ball *out, const struct posref_ball *x,
         posref_ball_mul(&t, &t, &ratio, prec);
         posref_ball_div_small(&t, &t, d, prec);
         posref_ball_exp(out, &t, prec);
+    } else {
+        posref_ball_set(out, &t);
     }
     posref_ball_cut(out, out, prec_bits);
     return true;

@@ -10,6 +10,8 @@
  * with negative powers and cannot cancel. */
 #include "scaling.h"
 
+#include <string.h>
+
 /* log2 of an exact power of two. */
 static bool log2_exact(int64_t *exponent, const struct posref_ball *x)
 {
@@ -41,9 +43,18 @@ static int64_t stretch_exponent(const struct posref_ladder *ladder, int i)
     return ladder->stretch_den ? (int64_t)ladder->stretch_num * i + ladder->stretch_first : 0;
 }
 
+static bool is_power_of_two(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits << 12 == 0; /* a base is no subnormal */
+}
+
 bool posref_ladder_exact(struct posref_ball *out, const struct posref_ladder *ladder, int i)
 {
     int64_t of_base, of_stretch, of_over;
+    if ((int64_t)ladder->num * i != 0 && !is_power_of_two(ladder->base))
+        return false; /* nearly all, at once */
     const int64_t num = stretch_exponent(ladder, i);
     struct posref_ball base, over;
     posref_ball_set_double(&base, ladder->base);

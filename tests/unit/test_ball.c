@@ -53,6 +53,15 @@ START_TEST(exact_stays_exact)
     b = pow2(-20000); /* too far below to be added: it must show in the radius */
     posref_ball_add(&a, &one, &b, POSREF_BALL_MAX_BITS);
     ck_assert_int_eq(posref_ball_compare(&a, &one), 2);
+    /* (1 + 2^-255)^2 of 256 bits: what falls off is one bit, far below the last that stays. */
+    b = pow2(-255);
+    posref_ball_add(&a, &one, &b, 256);
+    posref_ball_mul(&a, &a, &a, 256);
+    ck_assert_uint_ne(a.rad_man, 0);
+    posref_ball_add(&b, &one, &b, 256);
+    posref_ball_mul(&b, &b, &b, 576);
+    ck_assert_uint_eq(b.rad_man, 0);
+    ck_assert_int_eq(posref_ball_compare(&a, &b), 2);
     posref_ball_ratio(&a, -21, 8, 64);
     is_exactly(&a, -2.625);
     posref_ball_ratio(&a, 1, 3, 64);
