@@ -61,12 +61,16 @@ static enum posref_status eval(struct posref_tensors *out, const struct posref_s
     enum posref_status status = check_inputs(scheme, in, err);
     if (status != POSREF_OK)
         return status;
-    struct posref_spec settled = *spec;
-    status = posref_spec_settle(&settled, in, err);
-    if (status != POSREF_OK)
-        return status;
+    struct posref_spec settled;
+    if (posref_spec_is_unsettled(spec)) {
+        settled = *spec;
+        spec = &settled;
+        status = posref_spec_settle(&settled, in, err);
+        if (status != POSREF_OK)
+            return status;
+    }
     struct posref_tensors result = {.n = 0};
-    struct posref_job job = {.spec = &settled, .plan = plan, .op = op, .glance = glance, .in = in,
+    struct posref_job job = {.spec = spec, .plan = plan, .op = op, .glance = glance, .in = in,
                              .out = &result, .arena = arena, .err = err};
     status = told(run(&job, scheme), scheme, err);
     if (status == POSREF_OK)

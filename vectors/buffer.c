@@ -65,14 +65,19 @@ void posref_buffer_number(struct posref_buffer *buffer, double x)
 void posref_buffer_printf(struct posref_buffer *buffer, const char *format, ...)
 {
     va_list args, again;
+    char *end = buffer->data ? buffer->data + buffer->length : NULL;
+    const size_t room = buffer->capacity - buffer->length;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    const int length = vsnprintf(end, room, format, args);
     va_end(args);
-    if (length < 0) {
+    if (length < 0 || !posref_buffer_reserve(buffer, (size_t)length + 1)) {
         buffer->failed = true;
-    } else if (posref_buffer_reserve(buffer, (size_t)length + 1)) {
-        vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
+        if (room)
+            *end = '\0';
+    } else {
+        if ((size_t)length >= room)
+            vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
         buffer->length += (size_t)length;
     }
     va_end(again);

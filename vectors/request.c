@@ -8,8 +8,8 @@
 
 void posref_request_init(struct posref_request *request)
 {
-    *request = (struct posref_request){.op = POSREF_OP_ALL};
-    posref_spec_init(&request->spec);
+    memset(request, 0, sizeof *request); /* the spec's padding too: see posref_spec_init */
+    request->op = POSREF_OP_ALL;
 }
 
 enum posref_status posref_unknown_key(const char *key, struct posref_error *err)
