@@ -15,8 +15,8 @@ if [ "${1:-}" = --print ]; then
     shift
 fi
 
-# PROFILE PACKAGE KIND NAME: the package is there when the command, header, file or module (of
-# python3) NAME is.
+# PROFILE PACKAGE KIND NAME: the package is there when the command (one of those between |), header,
+# file or module (of python3) NAME is.
 needs='
 run         gcc                 compiler    gcc
 run         libc6-dev           header      stdio.h
@@ -41,7 +41,7 @@ test        musl-tools          command     musl-gcc
 test        g++                 command     g++
 test        python3             command     python3
 test        python3-jsonschema  module      jsonschema
-test        chromium            command     chromium
+test        chromium-headless-shell command chromium-headless-shell|chromium
 test        nginx-light         command     nginx
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
@@ -75,7 +75,10 @@ missing_packages() {
         compiler) $have_compiler || echo "$package" ;;
         file) [ -e "$name" ] || echo "$package" ;;
         module) python3 -c "import $name" 2>/dev/null || echo "$package" ;;
-        command) command -v "$name" >/dev/null || echo "$package" ;;
+        command)
+            # shellcheck disable=SC2086
+            command -v ${name//|/ } >/dev/null || echo "$package"
+            ;;
         header)
             if $have_compiler; then
                 probe+=$(printf '\n#if !__has_include(<%s>)\nMISSING %s\n#endif' "$name" "$package")

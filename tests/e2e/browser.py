@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One headless Chromium for all pages of a test: browser.py CHROMIUM DIR
 
-Reads lines of URL, WIDTH, HEIGHT, SCHEME (light or dark) and perhaps PNG, with tabs between. Opens
-each page in a tab of its own, waits until it says that it is ready or has failed, leaves its
+Reads lines of URL, WIDTH, HEIGHT, SCHEME (light or dark) and perhaps PNG, with tabs between. Loads
+each page afresh in one tab, waits until it says that it is ready or has failed, leaves its
 elements in DIR/dom, what the console said in DIR/console and a picture in PNG, and prints a line.
 Speaks the DevTools protocol over a pipe: JSON texts, each with a NUL behind it.
 """
@@ -44,6 +44,10 @@ class Browser:
         for fd in (commands, answers, *theirs):
             os.close(fd)
         self.n, self.rest, self.console = 0, b"", []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.tab = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable", self.tab)
 
     def receive(self, deadline):
         while b"\0" not in self.rest:
@@ -74,31 +78,28 @@ class Browser:
                                       "Log.entryAdded"):
                 self.console.append(json.dumps(said["params"]))
 
-    def evaluate(self, session, expression):
-        got = self.call("Runtime.evaluate", session, expression=expression, awaitPromise=True,
+    def evaluate(self, expression):
+        got = self.call("Runtime.evaluate", self.tab, expression=expression, awaitPromise=True,
                         returnByValue=True)
         if "exceptionDetails" in got:
             raise RuntimeError(got["exceptionDetails"])
         return got["result"].get("value")
 
     def page(self, url, width, height, scheme, picture=None):
+        # A page that differs behind the # alone would not be loaded again.
+        self.call("Page.navigate", self.tab, url="about:blank")
         self.console = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        tab = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(f"{domain}.enable", tab)
-        self.call("Emulation.setDeviceMetricsOverride", tab, width=int(width), height=int(height),
-                  deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", tab,
+        self.call("Emulation.setDeviceMetricsOverride", self.tab, width=int(width),
+                  height=int(height), deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", self.tab,
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", tab, url=url)
-        self.evaluate(tab, SETTLED)
-        dom = self.evaluate(tab, "document.documentElement.outerHTML")
+        self.call("Page.navigate", self.tab, url=url)
+        self.evaluate(SETTLED)
+        dom = self.evaluate("document.documentElement.outerHTML")
         if picture:
-            shot = self.call("Page.captureScreenshot", tab)["data"]
+            shot = self.call("Page.captureScreenshot", self.tab)["data"]
             with open(picture, "wb") as file:
                 file.write(base64.b64decode(shot))
-        self.call("Target.closeTarget", targetId=target)
         return dom, self.console
 
 
