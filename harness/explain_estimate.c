@@ -155,6 +155,29 @@ static bool base_of(double *out, struct explain_sample *s, const struct posref_s
     return median(out, s) && *out > 1 && *out < 1e12;
 }
 
+/* The angle left over at a position is that of the whole way there: beyond a turn as well, as long
+ * as a base this near leaves less than half a radian. */
+bool posref_explain_refine_base(double *value, struct explain_sample *s, double near)
+{
+    const double farthest = 0.5 / near;
+    const int last = last_of_ladder(s->bend.spec, s->n_frequencies);
+    double refined;
+    s->n = 0;
+    for (int64_t k = 0; k < s->bent.n_pairs; k++) {
+        const struct posref_bent_pair *p = &s->bent.pair[k];
+        const double expected = fabs(p->position * p->theta);
+        double angle, stretch;
+        if (p->number > 0 && p->number <= last && expected > farthest / 8 &&
+            expected < farthest && turned(&angle, &stretch, s, p))
+            add_base(s, s->bend.spec, log1p(angle / (p->position * p->theta)), p->number,
+                     s->n_frequencies);
+    }
+    if (!median(&refined, s) || !(fabs(refined / *value - 1) < near))
+        return false;
+    *value = refined;
+    return true;
+}
+
 bool posref_explain_sample(struct explain_sample *out, const struct posref_claim *base,
                            const struct explain_failure *f, const struct posref_arena *scratch)
 {

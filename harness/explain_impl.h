@@ -121,6 +121,9 @@ bool posref_explain_sample(struct explain_sample *out, const struct posref_claim
  * show one. `sloping`: from differences between positions, which their offset leaves alone. */
 bool posref_explain_estimate(double *value, struct explain_sample *sample,
                              const struct posref_fault *fault, bool sloping);
+/* A base that is right to `near`, relatively, made better by a sample of the claim that has it;
+ * false: no pair of it turns far enough, and *value stays. */
+bool posref_explain_refine_base(double *value, struct explain_sample *sample, double near);
 
 /* Fills alive of every class, then the explanations. */
 POSREF_MUST_USE enum posref_status posref_explain_classes(struct posref_explainer *e,

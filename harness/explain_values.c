@@ -54,6 +54,22 @@ static void estimate_all(struct estimates *out, struct explain_search *s,
     }
 }
 
+/* In 16 bits a base read off small angles is right to a hundredth or so: failures that have larger
+ * ones make it better, and those that have still larger ones again. */
+static double refined(struct explain_search *s, struct posref_claim claim)
+{
+    static const double near[] = {1.5e-2, 1e-3, 5e-5};
+    for (size_t pass = 0; pass < sizeof near / sizeof *near; pass++)
+        for (int k = s->class->n - 1; k >= 0 && k >= s->class->n - 40; k--) {
+            const struct posref_arena scratch = posref_explain_scratch(s);
+            struct explain_sample sample;
+            if (posref_explain_sample(&sample, &claim, posref_explain_failure(s, k), &scratch) &&
+                posref_explain_refine_base(&claim.value[0], &sample, near[pass]))
+                break;
+        }
+    return claim.value[0];
+}
+
 void posref_explain_examine_estimates(struct explain_search *s, const struct posref_claim *base)
 {
     struct estimates estimates;
@@ -67,8 +83,12 @@ void posref_explain_examine_estimates(struct explain_search *s, const struct pos
             if (base->fault[0]) {
                 claim = *base;
                 claim.fault[1] = s->estimated[n];
+            } else if (s->estimated[n]->field == POSREF_FIELD_BASE &&
+                       posref_dtype_size(s->class->dtype) == 2) {
+                claim.value[0] = refined(s, claim);
             }
-            examine_near(s, &claim, base->fault[0] ? 1 : 0, value);
+            const int slot = base->fault[0] ? 1 : 0;
+            examine_near(s, &claim, slot, slot ? value : claim.value[0]);
         }
 }
 

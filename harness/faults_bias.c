@@ -5,7 +5,9 @@
 #define BUCKETS (BIT(T5_BIAS) | BIT(DEBERTA))
 #define RELATIVE (BUCKETS | BIT(RELATIVE_BIAS) | BIT(SHAW) | BIT(TRANSFORMER_XL))
 #define WINDOWS (BIT(SWIN) | BIT(BEIT) | BIT(SWINV2))
-#define FUNCTIONS (BIT(KERPLE) | BIT(FIRE) | BIT(SANDWICH))
+#define FUNCTIONS (BIT(KERPLE) | BIT(FIRE) | BIT(SANDWICH) | BIT(SWINV2))
+#define TERMS (RELATIVE | BIT(COPE) | BIT(SWIN) | BIT(BEIT)) /* linear in a table */
+#define OF_TERM(factor) .twist = posref_twist_scale_term, .n_values = 1, .value = {factor}
 
 const struct posref_fault posref_faults_bias[] = {
     {.name = "relative_sign", .kind = "P", .schemes = RELATIVE,
@@ -68,5 +70,22 @@ const struct posref_fault posref_faults_bias[] = {
      .field = POSREF_FIELD_CLAMP_LEN, .becomes = POSREF_BECOMES_NONE,
      .formula = "distances beyond clamp_len not clamped",
      .advice = "clamp distances to clamp_len before the sinusoids are formed", .seen = ""},
+    {.name = "position_term_missing", .kind = "Q", .schemes = TERMS, OF_TERM(0),
+     .formula = "q . k alone: the term of the position is left out",
+     .advice = "add the term of the position to the score: the table is not read, or its product "
+               "is not added", .seen = ""},
+    {.name = "position_term_doubled", .kind = "Q",
+     .schemes = TERMS | BIT(KERPLE) | BIT(FIRE), OF_TERM(2),
+     .formula = "twice the term of the position",
+     .advice = "add the term of the position once: in the mask that is handed in or in the kernel",
+     .seen = ""},
+    {.name = "position_term_negated", .kind = "Q", .schemes = TERMS, OF_TERM(-1),
+     .formula = "the term of the position is subtracted",
+     .advice = "look at the sign before the term of the position", .seen = ""},
+    {.name = "first_head_table", .kind = "Q", .twist = posref_twist_first_head,
+     .schemes = TERMS | BIT(KERPLE) | BIT(FIRE) | BIT(SWINV2),
+     .formula = "the table of head 0 for every head",
+     .advice = "index the table by the head as well: its stride over heads is 0, or the head is "
+               "not passed on", .seen = ""},
     {.name = NULL},
 };

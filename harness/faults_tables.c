@@ -67,6 +67,10 @@ const struct posref_fault posref_faults_alibi[] = {
     {.name = "slopes_early", .kind = "O", .bend = {POSREF_BEND_SLOPE_EARLY},
      .formula = "2^(-8h/n) for 2^(-8(h + 1)/n)",
      .advice = "the first slope is 2^(-8/n), not 1", .seen = "paiml/aprender#2143"},
+    {.name = "slopes_first_head", .kind = "O", .bend = {POSREF_BEND_SLOPE_FIRST},
+     .formula = "the slope of head 0 for every head",
+     .advice = "index the slopes by the head: its number is not passed on, or is that within a "
+               "block", .seen = "bigscience-workshop/Megatron-DeepSpeed#227"},
     {.name = "slopes_geometric", .kind = "O", .bend = {POSREF_BEND_SLOPE_GEOMETRIC},
      .formula = "2^(-8(h + 1)/n) for every n",
      .advice = "heads beyond a power of two take every other slope of twice as many heads",

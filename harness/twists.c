@@ -266,6 +266,52 @@ bool posref_twist_drop_values(struct posref_tensors *set, const struct posref_tw
     return line_of(set, t, "value_weights", 0, 0);
 }
 
+/* Of biases without q and k the table is the whole term. */
+bool posref_twist_scale_term(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    static const char *const linear[] = {"weights", "key_weights", "query_weights", "r1"};
+    bool changed = false;
+    for (size_t k = 0; k < sizeof linear / sizeof *linear; k++)
+        changed = line_of(set, t, linear[k], t->value, 0) || changed;
+    if (t->spec->scheme == POSREF_SCHEME_FIRE)
+        changed = line_of(set, t, "w2", t->value, 0) && line_of(set, t, "b2", t->value, 0);
+    return changed;
+}
+
+/* Slice 0 of an axis in the place of the others. */
+static bool spread(struct posref_tensors *set, const struct posref_twisting *t, const char *name,
+                   int axis)
+{
+    const int i = find(set, name);
+    const int64_t n = i < 0 ? 1 : set->item[i].shape[axis];
+    double *data = n > 1 ? posref_twist_renew(set, i, t) : NULL;
+    if (!data)
+        return false;
+    const int64_t outer = axis > 0 ? set->item[i].shape[0] : 1;
+    const int64_t inner = posref_tensor_count(&set->item[i]) / (outer * n);
+    for (int64_t k = 0; k < outer * n * inner; k++)
+        data[k] = data[k / (n * inner) * n * inner + k % inner];
+    return true;
+}
+
+bool posref_twist_first_head(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    static const char *const by_head[] = {"r1", "r2", "w2", "b2"};
+    static const char *const in_three[] = {"weights", "key_weights", "query_weights"};
+    bool changed = false;
+    for (size_t k = 0; k < sizeof by_head / sizeof *by_head; k++)
+        changed = spread(set, t, by_head[k], 0) || changed;
+    for (size_t k = 0; k < sizeof in_three / sizeof *in_three; k++) {
+        const int i = find(set, in_three[k]);
+        if (i >= 0 && set->item[i].rank == 3)
+            changed = spread(set, t, in_three[k], 0) || changed;
+    }
+    if (posref_field_applies(t->spec, POSREF_FIELD_WEIGHTS_LAYOUT))
+        changed = spread(set, t, "weights",
+                         t->spec->weights_layout == POSREF_WEIGHTS_ENTRIES_HEADS) || changed;
+    return changed;
+}
+
 /* ---- scores and attention ---- */
 
 bool posref_twist_see_all(struct posref_tensors *set, const struct posref_twisting *t)

@@ -46,6 +46,9 @@ posref_twist posref_twist_drop_u;
 posref_twist posref_twist_drop_v;          /* v_bias is 0 */
 posref_twist posref_twist_exchange_tables; /* key_weights and query_weights */
 posref_twist posref_twist_cut_rows;        /* weights, to npos_max rows */
+posref_twist posref_twist_scale_term;      /* what the term of the position is linear in times
+                                            * `value`: its tables, or the factor before it */
+posref_twist posref_twist_first_head;      /* tables of head 0 for all heads */
 
 /* Scores and attention. */
 posref_twist posref_twist_see_all;         /* mask of ones */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a bend: which apply where, in what order, and what they do to positions. */
+#include "axes.h"
 #include "bend_impl.h"
 
 #include <math.h>
@@ -68,6 +69,9 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
         return magnitude;
     if (kind == POSREF_BEND_TAIL_ZERO || (kind == POSREF_BEND_TAIL_SCALED && magnitude))
         return rotates && spec->rotary_dim < spec->dim;
+    if (kind == POSREF_BEND_THETA_OVER_HEAD)
+        return posref_axes_ladders(spec) > 1 &&
+               spec->axes_ladder == POSREF_AXES_LADDER_INDEPENDENT;
     if (is_theta(kind))
         return true;
     if (op == POSREF_OP_FREQUENCIES)
@@ -77,6 +81,7 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     switch (kind) {
     case POSREF_BEND_TAIL_SCALED: return false;
     case POSREF_BEND_SLOPE_GEOMETRIC:
+    case POSREF_BEND_SLOPE_FIRST:
     case POSREF_BEND_SLOPE_EARLY:
     case POSREF_BEND_SLOPE_BF16:
     case POSREF_BEND_BIAS_SIGN:
@@ -93,7 +98,8 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
 static bool applies_to_sinusoidal(enum posref_bend_kind kind)
 {
     return (posref_bend_is_position(kind) && kind != POSREF_BEND_POSITION_HEAD) ||
-           (kind >= POSREF_BEND_THETA_INVERSE && kind <= POSREF_BEND_THETA_SQUARED) ||
+           (kind >= POSREF_BEND_THETA_INVERSE && kind <= POSREF_BEND_THETA_SQUARED &&
+            kind != POSREF_BEND_THETA_OVER_HEAD) ||
            kind == POSREF_BEND_THETA_BF16 || kind == POSREF_BEND_THETA_F16 ||
            (kind >= POSREF_BEND_ANGLE_F16 && kind <= POSREF_BEND_MAGNITUDE) ||
            kind == POSREF_BEND_LAST_ROWS || kind == POSREF_BEND_TRUNCATED;

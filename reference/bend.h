@@ -43,6 +43,7 @@ enum posref_bend_kind {
     POSREF_BEND_THETA_ONE,       /* 1 for all */
     POSREF_BEND_THETA_HALF_STEP, /* exponent (2i + 1)/d */
     POSREF_BEND_THETA_SHORT,     /* exponent 2i/(d - 2) */
+    POSREF_BEND_THETA_OVER_HEAD, /* axes with ladders of their own: exponent 2j/rotary_dim */
     POSREF_BEND_THETA_BASE,      /* base: value (before any scaling) */
     POSREF_BEND_THETA_SCALE,     /* theta_i value */
     POSREF_BEND_THETA_SQUARED,   /* sines of theta_i^2, cosines of theta_i^2 base^(-2/d) */
@@ -62,6 +63,7 @@ enum posref_bend_kind {
     POSREF_BEND_TABLE_SPREAD,    /* channel j takes its column of the other pairing's table */
     POSREF_BEND_SINE_LATE,       /* the sine term is not subtracted: x1 cos + x2 sin in both */
     POSREF_BEND_SLOPE_GEOMETRIC, /* alibi: 2^(-B (h + 1)/n) for every n */
+    POSREF_BEND_SLOPE_FIRST,     /* alibi: that of head 0 for every head */
     POSREF_BEND_SLOPE_EARLY,     /* alibi: exponents begin at 0 */
     POSREF_BEND_SLOPE_BF16,
     POSREF_BEND_BIAS_SIGN,

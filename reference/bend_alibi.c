@@ -9,7 +9,7 @@ static double slope_of(const struct posref_bend *bend, int h)
 {
     const struct posref_spec *spec = bend->spec;
     int num, den;
-    posref_layout_slope(&num, &den, spec, h);
+    posref_layout_slope(&num, &den, spec, posref_bend_has(bend, POSREF_BEND_SLOPE_FIRST) ? 0 : h);
     double exponent = (double)num / den;
     if (posref_bend_has(bend, POSREF_BEND_SLOPE_GEOMETRIC))
         exponent = (h + 1.0) / spec->num_heads;

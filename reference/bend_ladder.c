@@ -56,6 +56,8 @@ static double bend_theta(double theta, const struct bend_rung *r,
         return rescale(r->plain * pow(r->base, -1 / width), theta, r);
     case POSREF_BEND_THETA_SHORT:
         return width <= 2 ? theta : rescale(pow(r->plain, width / (width - 2)), theta, r);
+    case POSREF_BEND_THETA_OVER_HEAD:
+        return rescale(pow(r->plain, width / spec->rotary_dim), theta, r);
     case POSREF_BEND_THETA_BASE:
         return theta * pow(r->base / step->value, 2.0 * r->i / width);
     case POSREF_BEND_THETA_SCALE: return theta * step->value;

@@ -71,6 +71,20 @@ static inline double faulty_step(const struct faulty_call *c, double x)
     return c->wide ? x : (double)(float)x;
 }
 
+/* What the term of the position is multiplied by. */
+static inline double faulty_term_factor(const struct faulty_call *c)
+{
+    return faulty_with(c, "position_term_missing")   ? 0
+           : faulty_with(c, "position_term_doubled") ? 2
+           : faulty_with(c, "position_term_negated") ? -1 : 1;
+}
+
+/* Whose table head h reads. */
+static inline int64_t faulty_table_head(const struct faulty_call *c, int64_t h)
+{
+    return faulty_with(c, "first_head_table") ? 0 : h;
+}
+
 /* ---- 16 bits ---- */
 
 static inline double faulty_bf16(double x)

@@ -9,6 +9,7 @@ static double slope(const struct faulty_call *c, int heads, int h)
     int power = 1, early = faulty_with(c, "slopes_early");
     while (power * 2 <= heads)
         power *= 2;
+    h = faulty_with(c, "slopes_first_head") ? 0 : h;
     double exponent = h < power ? (double)(h + 1) / power : (2.0 * (h - power) + 1) / (2 * power);
     const int geometric = faulty_with(c, "slopes_geometric") ||
                           (faulty_is(c, "slopes", "geometric") &&

@@ -113,6 +113,9 @@ static void ladder(struct axes *a)
         if (!a->sections && !a->shared)
             e = a->split ? (double)(a->n * j + axis) / a->pairs
                 : a->rising ? -(double)j / (width - 1) : (double)j / width;
+        if (faulty_with(c, "axes_exponent_over_head") && !a->sections && !a->shared && !a->split &&
+            !a->rising)
+            e = (double)j / a->pairs;
         if (a->ntk[axis] != 1)
             base *= pow(a->ntk[axis], 2.0 * width / (2.0 * width - 2));
         double f = 1 / faulty_step(c, pow(base, faulty_step(c, e)));

@@ -37,8 +37,9 @@ static double step(const struct site *s, double x)
 static double kerple(const struct site *s)
 {
     const int swap = faulty_with(s->c, "parameters_exchanged");
-    const double r1 = faulty_get(posref_plugin_find(s->c->call, swap ? "r2" : "r1"), s->h);
-    const double r2 = faulty_get(posref_plugin_find(s->c->call, swap ? "r1" : "r2"), s->h);
+    const int64_t h = faulty_table_head(s->c, s->h);
+    const double r1 = faulty_get(posref_plugin_find(s->c->call, swap ? "r2" : "r1"), h);
+    const double r2 = faulty_get(posref_plugin_find(s->c->call, swap ? "r1" : "r2"), h);
     const double n = step(s, fabs(s->q[0] - s->k[0]));
     const int power = faulty_is(s->c, "kernel", "power") && !faulty_with(s->c, "kernel");
     return -step(s, r1 * step(s, power ? pow(n, r2) : log1p(step(s, r2 * n))));
@@ -61,10 +62,11 @@ static double fire(const struct site *s)
                                                                : fmax(threshold, s->q[0]);
     const double by = psi(s, from) + faulty_number(s->c, "epsilon", 0);
     const double x = step(s, psi(s, fabs(s->q[0] - s->k[0])) / by);
-    double sum = faulty_get(posref_plugin_find(call, "b2"), s->h);
+    const int64_t h = faulty_table_head(s->c, s->h);
+    double sum = faulty_get(posref_plugin_find(call, "b2"), h);
     for (int64_t j = 0; j < n; j++) {
         const double y = step(s, faulty_get(w1, j) * x + faulty_get(b1, j));
-        sum = step(s, sum + faulty_get(w2, s->h * n + j) * fmax(y, 0));
+        sum = step(s, sum + faulty_get(w2, h * n + j) * fmax(y, 0));
     }
     return sum;
 }
@@ -86,7 +88,9 @@ static double bias_of(const struct site *s)
                          : faulty_is(s->c, "scheme", "sandwich") ? sandwich(s)
                                                                  : faulty_weight(s->c, entry_of(s),
                                                                                  s->h, s->heads);
-    return faulty_with(s->c, "bias_negated") ? -value : value;
+    const int own = faulty_is(s->c, "scheme", "kerple") || faulty_is(s->c, "scheme", "fire");
+    return (faulty_with(s->c, "bias_negated") ? -value : value) *
+           (own ? faulty_term_factor(s->c) : 1); /* faulty_weight has it already */
 }
 
 /* ---- outputs ---- */

@@ -62,8 +62,10 @@ static inline double faulty_weight(const struct faulty_call *c, int64_t entry, i
 {
     const struct posref_plugin_tensor *w = posref_plugin_find(c->call, "weights");
     const int64_t entries = faulty_count(w) / heads;
+    head = faulty_table_head(c, head);
     const int rows = faulty_is(c, "weights_layout", "entries_heads");
-    return faulty_get(w, rows != faulty_with(c, "weights_layout") ? entry * heads + head
+    return faulty_term_factor(c) *
+           faulty_get(w, rows != faulty_with(c, "weights_layout") ? entry * heads + head
                                                                   : head * entries + entry);
 }
 

@@ -53,7 +53,7 @@ static int faulty_terms(struct faulty_term *out, const struct scores *s, int64_t
 {
     const int scaled = faulty_is(s->c, "position_logits", "scaled") != has(s, "position_logits");
     const double content = product(s, query_row(s, h, i), key_row(s, h, j));
-    const double of_position = look_up(s, h, i, place(s, h, i, j));
+    const double of_position = faulty_term_factor(s->c) * look_up(s, h, i, place(s, h, i, j));
     out[0] = (struct faulty_term){"content_content", step(s, content * scale_of(s))};
     out[1] = (struct faulty_term){"content_position",
                                   scaled ? step(s, of_position * scale_of(s)) : of_position};

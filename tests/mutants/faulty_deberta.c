@@ -54,6 +54,7 @@ static int faulty_terms(struct faulty_term *out, const struct scores *s, int64_t
     const double count = has(s, "terms_not_counted") ? 1 : 1 + c2p + p2c;
     const double scale = has(s, "softmax_scale_missing") ? 1
                          : own > 0 ? own : 1 / sqrt((double)s->dim * count);
+    const double factor = faulty_term_factor(s->c);
     const double d = bucket(s, position(s, s->at_q, i) - position(s, s->at_k, j));
     int64_t sign = faulty_is(s->c, "p2c_difference", "key_minus_query") ? -1 : 1;
     sign *= has(s, "p2c_difference") != !turned ? -1 : 1;
@@ -64,13 +65,13 @@ static int faulty_terms(struct faulty_term *out, const struct scores *s, int64_t
         term = with_table(s, query_row(s, h, i), swap ? "query_weights" : "key_weights", h,
                           row_of(s, d, 1));
         out[n++] = (struct faulty_term){"content_position",
-                                        has(s, "c2p_missing") ? 0 : step(s, term * scale)};
+                                        has(s, "c2p_missing") ? 0 : step(s, factor * term * scale)};
     }
     if (p2c) {
         term = with_table(s, key_row(s, h, turned ? j : i), swap ? "key_weights" : "query_weights",
                           h, row_of(s, d, sign));
         out[n++] = (struct faulty_term){"position_content",
-                                        has(s, "p2c_missing") ? 0 : step(s, term * scale)};
+                                        has(s, "p2c_missing") ? 0 : step(s, factor * term * scale)};
     }
     return n;
 }

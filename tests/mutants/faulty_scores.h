@@ -67,7 +67,8 @@ static double product(const struct scores *s, const double *x, const double *y)
 static void read_row(double *out, const struct scores *s, const char *name, int64_t h, int64_t row)
 {
     const struct posref_plugin_tensor *t = posref_plugin_find(s->c->call, name);
-    const int64_t rows = t->shape[t->rank - 2], from = (t->rank == 3 ? h * rows : 0) + row;
+    const int64_t rows = t->shape[t->rank - 2];
+    const int64_t from = (t->rank == 3 ? faulty_table_head(s->c, h) * rows : 0) + row;
     for (int64_t c = 0; c < s->dim; c++)
         out[c] = faulty_get(t, from * s->dim + c);
 }

@@ -57,10 +57,11 @@ static int shaw_terms(struct faulty_term *out, const struct scores *s, int64_t h
     double row[WIDTH], sign = has(s, "relative_sign") ? -1 : 1;
     read_row(row, s, "key_weights", h,
              (int64_t)((clipped ? fmax(-most, fmin(most, sign * d)) : -sign * d) + most));
+    const double factor = faulty_term_factor(s->c);
     const double term[] = {product(s, query_row(s, h, i), key_row(s, h, j)),
-                           product(s, query_row(s, h, i), row),
+                           factor * product(s, query_row(s, h, i), row),
                            both && !has(s, "key_product_missing")
-                               ? product(s, key_row(s, h, j), row) : 0};
+                               ? factor * product(s, key_row(s, h, j), row) : 0};
     static const char *const name[] = {"content_content", "content_position", "position_content"};
     for (int n = 0; n < 3; n++)
         out[n] = (struct faulty_term){name[n], step(s, term[n] * s->scale)};
@@ -113,6 +114,7 @@ static int txl_terms(struct faulty_term *out, const struct scores *s, int64_t h,
                      int64_t j)
 {
     const int swap = has(s, "parameters_exchanged");
+    const double factor = faulty_term_factor(s->c);
     double r[WIDTH], u[WIDTH], v[WIDTH], d = position(s, s->at_q, i) - position(s, s->at_k, j);
     int64_t query = i;
     int there = 1;
@@ -122,9 +124,9 @@ static int txl_terms(struct faulty_term *out, const struct scores *s, int64_t h,
     parameter(u, s, swap ? "v_bias" : "u", h);
     parameter(v, s, swap ? "u" : "v_bias", h);
     const double term[] = {product(s, query_row(s, h, i), key_row(s, h, j)),
-                           there ? product(s, query_row(s, h, query), r) : 0,
+                           there ? factor * product(s, query_row(s, h, query), r) : 0,
                            has(s, "u_missing") ? 0 : product(s, u, key_row(s, h, j)),
-                           has(s, "v_missing") || !there ? 0 : product(s, v, r)};
+                           has(s, "v_missing") || !there ? 0 : factor * product(s, v, r)};
     static const char *const name[] = {"content_content", "content_position", "u_content",
                                        "v_position"};
     for (int n = 0; n < 4; n++)
