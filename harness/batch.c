@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_RUN_NS ((uint64_t)1000000000000000) /* eleven days: sums of a suite fit an int64_t */
+
 /* Where the next piece goes; past the end: it did not fit. */
 static uint64_t take(uint64_t *used, size_t size_bytes)
 {
@@ -188,7 +190,8 @@ void posref_batch_read(struct posref_trial *trial, const struct posref_batch *ba
     struct posref_wire_case *record = posref_batch_record(batch, wire, k);
     snprintf(trial->why, sizeof trial->why, "%.*s", (int)sizeof record->why - 1, record->why);
     posref_plugin_text_clean(trial->why, 1);
-    trial->run_ns = record->run_ns;
+    const uint64_t run_ns = record->run_ns; /* the plugin can write any number there */
+    trial->run_ns = run_ns < MAX_RUN_NS ? run_ns : MAX_RUN_NS;
     trial->verdict = POSREF_VERDICT_PASS;
     switch ((enum posref_wire_result)atomic_load(&record->result)) {
     case POSREF_WIRE_RETURNED:

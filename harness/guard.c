@@ -166,7 +166,7 @@ bool posref_guard_close(struct posref_guard_slot slots[POSREF_MAX_TENSORS], bool
     watched.closed = close;
     for (int i = 0; i < POSREF_MAX_TENSORS; i++) {
         const size_t open = slots[i].open_bytes;
-        if (slots[i].data && open > 0)
+        if (open > 0)
             good = mprotect(slots[i].begin, open, access) == 0 &&
                    mprotect(slots[i].end - open, open, access) == 0 && good;
     }

@@ -32,7 +32,7 @@ bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
  * tensor, from the tensor's first byte. */
 bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot);
 
-/* Makes the tensors of all slots in use inaccessible, or accessible again. An access in between is
+/* Makes the tensors of all slots inaccessible, or accessible again. An access in between is
  * one after the call returned. false: it cannot be done. */
 bool posref_guard_close(struct posref_guard_slot slots[POSREF_MAX_TENSORS], bool close);
 /* The bytes of the tensor as it was placed on the other side, which are as they were left there;

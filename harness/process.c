@@ -86,6 +86,9 @@ void posref_process_init(struct posref_process *p)
     posref_interrupt_hold(&p->interrupt);
     p->n_spared = list_children(p->spared, sizeof p->spared / sizeof *p->spared);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    /* Golden values and verdicts are in this process: the plugin's, of the same user, cannot look
+     * into one that leaves no core file. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* Ends what the worker left behind. A child of ours that is not spared can only be an orphan of

@@ -30,8 +30,9 @@ struct posref_process {
 enum posref_wait { POSREF_WAIT_DONE, POSREF_WAIT_DIED, POSREF_WAIT_LATE,
                    POSREF_WAIT_FAT };
 
-/* Makes this process the one that orphaned descendants of the worker fall to, and holds the signals
- * that would end it (see posref_process_release). */
+/* Makes this process the one that orphaned descendants of the worker fall to, closes it to other
+ * processes of the same user (no ptrace, no core file), and holds the signals that would end it
+ * (see posref_process_release). */
 void posref_process_init(struct posref_process *process);
 
 /* Starts `program --worker plugin config` with fresh shared memory. */

@@ -434,7 +434,9 @@ static void add_notes(struct posref_buffer *out, const json_t *footer)
                                 "not compared\n");
     add_left(out, json_object_get(footer, "left"));
     if (strcmp(text_of(footer, "close"), "pass") != 0)
-        posref_buffer_printf(out, "note     closing the plugin: %s\n", text_of(footer, "close"));
+        posref_buffer_printf(out, "note     closing the plugin: %s%s\n", text_of(footer, "close"),
+                             strncmp(text_of(footer, "close"), "bad-", 4) == 0
+                                 ? ", by a thread of a call that had returned" : "");
     if (printed > 0) {
         const char *text = text_of(footer, "printed");
         posref_buffer_printf(out, "note     the plugin printed %" PRId64 " bytes: %.*s ...\n",

@@ -184,6 +184,13 @@ enum posref_status posref_runner_new(struct posref_runner **out,
     return POSREF_OK;
 }
 
+/* A thread used a tensor after its call had returned, and died of it. */
+static bool used_late(struct posref_wire *wire)
+{
+    return wire && atomic_load(&wire->fault_signal) != 0 && wire->fault_is_late &&
+           wire->fault_tensor >= 0;
+}
+
 void posref_runner_close(struct posref_runner *r, enum posref_verdict *verdict)
 {
     struct posref_trial end = {.verdict = POSREF_VERDICT_PASS};
@@ -195,6 +202,9 @@ void posref_runner_close(struct posref_runner *r, enum posref_verdict *verdict)
                       (atomic_load(&r->process.wire->progress) & 0xff) == POSREF_PHASE_CLOSED;
         if (!closed)
             read_death(&end, &r->process, how);
+        if (!closed && used_late(r->process.wire))
+            end.verdict = r->process.wire->fault_is_write ? POSREF_VERDICT_BAD_WRITE
+                                                          : POSREF_VERDICT_BAD_READ;
     }
     posref_process_end(&r->process);
     r->alive = false;

@@ -47,7 +47,8 @@ POSREF_MUST_USE enum posref_status posref_runner_new(struct posref_runner **out,
                                                      struct posref_error *err);
 
 /* Closes the plugin and ends the worker; nothing can be run afterwards. *verdict: PASS when close
- * returned, or there was no worker to close, else CRASH, TIMEOUT or EXITED. */
+ * returned, or there was no worker to close, else CRASH, TIMEOUT or EXITED; BAD_WRITE or BAD_READ
+ * where a thread that a call had left behind used a tensor of the last batch. */
 void posref_runner_close(struct posref_runner *runner, enum posref_verdict *verdict);
 /* Ends the worker, unless it is closed already. NULL is fine. */
 void posref_runner_free(struct posref_runner *runner);

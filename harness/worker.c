@@ -42,6 +42,7 @@ static bool shed_inheritance(void)
         return false; /* the parent died before the line above */
     (void)setsid();
     volunteer();
+    posref_worker_disarm();
     struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
     sigset_t empty;
@@ -151,14 +152,34 @@ static void load_plugin(struct posref_worker *w, const char *path, const char *c
     open_plugin(w, config);
 }
 
+/* How long threads that are left may show, before the plugin is closed, that they still write. */
+#define LAST_WAIT_US 150000
+
+static bool has_threads(const struct posref_worker *w)
+{
+    return posref_left_threads(&w->before) > w->before.n_threads;
+}
+
+/* Between batches no call runs: what then uses a tensor is a thread of one that returned. */
+static void close_tensors(struct posref_worker *w, bool close)
+{
+    if (w->are_closed == close || (close && !has_threads(w)))
+        return;
+    if (!posref_guard_close(w->slots, close))
+        _exit(3);
+    w->are_closed = close;
+}
+
 static void run_batch(struct posref_worker *w)
 {
+    close_tensors(w, false);
     struct posref_wire_case *cases =
         (struct posref_wire_case *)(w->memory + w->wire->cases_offset);
     uint32_t n = w->wire->n_cases;
     for (uint32_t i = 0; i < n; i++)
         posref_worker_run(w, i, &cases[i]);
     posref_left_look(w->wire, &w->before);
+    close_tensors(w, true);
     posref_worker_phase(w, n, POSREF_PHASE_IDLE);
 }
 
@@ -209,6 +230,8 @@ int posref_worker_main(int argc, char **argv)
     posref_worker_phase(&w, 0, POSREF_PHASE_IDLE);
     while (tell(POSREF_WIRE_DONE) && hear() == POSREF_WIRE_BATCH)
         run_batch(&w);
+    if (w.are_closed && has_threads(&w))
+        usleep(LAST_WAIT_US);
     posref_worker_phase(&w, 0, POSREF_PHASE_CLOSE);
     if (w.plugin && w.plugin->close)
         w.plugin->close(w.state);

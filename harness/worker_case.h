@@ -18,6 +18,7 @@ struct posref_worker {
     bool varies;   /* as the plugin declares */
     int n_threads; /* after the last call */
     int n_waits;   /* for threads that calls have started */
+    bool are_closed; /* the tensors of the last call are inaccessible */
     unsigned char *scratch; /* worker_place.c's, of malloc */
     size_t scratch_bytes;
 };

@@ -40,6 +40,10 @@ convicts kills_itself crash '' SIGKILL
 convicts kills_posref crash '' SIGSYS
 convicts reaches_into_posref crash '' SIGSYS
 convicts child_signals crash '' SIGKILL
+convicts unmaps_shared crash
+convicts becomes_another exited '' 'the plugin ended its process with status 0'
+convicts stops_itself timeout
+convicts reads_posref fail
 # exit() of a sanitized worker looks for leaks by ptrace, which the worker's filter ends; the status
 # is not looked at, for a sanitizer's report at exit may change it.
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 convicts exits exited
@@ -100,6 +104,15 @@ judge forks
 same "$status" 0 'forks'
 same "$(pgrep -cx posref-orphan)" 0 'children left behind'
 
+for mutant in redirects limits_posref renames_itself fills_files; do
+    judge "$mutant"
+    same "$status $(verdicts .verdict)" '0 pass' "$mutant"
+done
+same "$(pgrep -cx '. R 1 1 1 1 1')" 0 'a child of that name'
+# Overwrites results, progress and texts: whatever comes of the calls, the run ends and says so.
+judge scribbles
+same "$status $(jq -r .verdict "$work/footer")" '1 fail' scribbles
+
 # Opening and closing.
 judge crashes_in_open
 same "$status" 1 'crashes_in_open'
@@ -108,6 +121,10 @@ judge crashes_in_close
 same "$status" 1 'crashes_in_close'
 same "$(verdicts .verdict)" pass 'verdicts before close'
 same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'crash fail' 'close'
+
+judge writes_much_later
+same "$status" 1 'writes_much_later'
+same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'bad-write fail' 'a write after the last call'
 
 # Files that are no plugin: one line that names the file, exit 2, no report.
 rm -f "$work/lines"
