@@ -171,7 +171,7 @@ static enum posref_status settle_gate(enum posref_grade *gate, enum posref_dtype
     if (named < 0 || !is_float((enum posref_dtype)named))
         return posref_bad_word(err, "--dtype",
                                "must be one of f64, f32, f16, bf16, f8e4m3, f8e5m2");
-    if (posref_dtype_is_float8((enum posref_dtype)named) && !posref_float8_offers(vector))
+    if (posref_float8_excludes((enum posref_dtype)named, vector))
         return posref_fail(err, POSREF_BAD_INPUT, "--dtype", "%s is judged in rotations alone",
                            posref_dtype_name((enum posref_dtype)named));
     *dtype = (enum posref_dtype)named;

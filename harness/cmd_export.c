@@ -76,8 +76,7 @@ static bool export_one(void *ctx, const struct posref_vector *vector)
         e->status = posref_fail(e->err, POSREF_NO_MEMORY, vector->id, "no memory");
     for (int d = 0; d < POSREF_N_FLOATS && e->status == POSREF_OK; d++) {
         struct posref_trial trial;
-        if (!e->dtype[d] || (posref_dtype_is_float8((enum posref_dtype)d) &&
-                             !posref_float8_offers(vector)))
+        if (!e->dtype[d] || posref_float8_excludes((enum posref_dtype)d, vector))
             continue;
         e->status = make_trial(&trial, vector, spec, (enum posref_dtype)d, &arena, e->err);
         if (e->status == POSREF_OK)

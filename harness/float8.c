@@ -16,6 +16,11 @@ bool posref_float8_offers(const struct posref_vector *vector)
            !posref_id_layout(vector->id) && !posref_id_is_property(vector->id);
 }
 
+bool posref_float8_excludes(enum posref_dtype dtype, const struct posref_vector *vector)
+{
+    return posref_dtype_is_float8(dtype) && !posref_float8_offers(vector);
+}
+
 bool posref_float8_is_named(const char *dtypes, enum posref_dtype dtype)
 {
     const char *name = posref_dtype_name(dtype);

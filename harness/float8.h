@@ -9,6 +9,8 @@
 
 /* Whether the vector is handed out in 8 bits at all: rotations (either way) of plain tensors. */
 bool posref_float8_offers(const struct posref_vector *vector);
+/* Whether the dtype is one of 8 bits in which the vector is not offered. */
+bool posref_float8_excludes(enum posref_dtype dtype, const struct posref_vector *vector);
 
 /* Whether a plugin's list of dtypes ("f8e4m3 f8e5m2") has this one. */
 bool posref_float8_is_named(const char *dtypes, enum posref_dtype dtype);

@@ -38,7 +38,7 @@ void posref_run_mark(struct posref_run *run, struct posref_stream_line *line)
     line->fixed = answer == POSREF_BASELINE_FIXED;
     line->required = line->verdict == POSREF_VERDICT_UNSUPPORTED &&
                      run->options->require[line->vector->op] &&
-                     (!posref_dtype_is_float8(line->dtype) || posref_float8_offers(line->vector));
+                     !posref_float8_excludes(line->dtype, line->vector);
     run->counts.n_known += line->known;
     run->counts.n_fixed += line->fixed;
     run->counts.n_required += line->required;
