@@ -16,6 +16,7 @@ struct judged {
     double *score;                               /* [heads, n_q, n_k] */
     struct posref_attention_estimate *estimate;  /* [n_k] of the row at hand */
     double *weight, *error, *value;              /* [n_k] */
+    bool *is_seen;                               /* [n_k] */
     double scale;                                /* of the scores, temperature left out */
 };
 
@@ -198,8 +199,10 @@ static void weights(struct judged *g, int64_t head, int64_t i)
         largest = fmax(largest, score[j]);
         estimate(&g->estimate[j], g, head, i, j);
     }
-    for (int64_t j = 0; j < g->a.n_k; j++)
+    for (int64_t j = 0; j < g->a.n_k; j++) {
         sum += g->weight[j] = exp(score[j] - largest);
+        g->is_seen[j] = !isinf(score[j]);
+    }
     for (int64_t j = 0; j < g->a.n_k; j++)
         g->weight[j] /= sum;
 }
@@ -246,6 +249,23 @@ static enum posref_status values(struct judged *g, int64_t head, int64_t i, int6
     return POSREF_OK;
 }
 
+/* However wrong the weights are, the result is a mean of the values of keys that are seen: it is no
+ * further from want than the furthest of them, but for the sums' own rounding, which is then of the
+ * largest value and not of the mean size. Weights held in the dtype may not add up to 1. */
+static double furthest(const struct judged *g, double want)
+{
+    const double rounding = (4 + (double)g->a.n_k) * posref_unit(POSREF_F32) +
+                            3 * posref_unit(g->c->dtype);
+    double distance = 0, largest = 0;
+    for (int64_t j = 0; j < g->a.n_k; j++) {
+        if (g->is_seen[j]) {
+            distance = fmax(distance, fabs(g->value[j] - want));
+            largest = fmax(largest, fabs(g->value[j]));
+        }
+    }
+    return distance + rounding * largest;
+}
+
 static enum posref_status attention_unit(struct judged *g, int64_t head, int64_t i, int64_t c)
 {
     struct posref_attention *a = &g->a;
@@ -264,6 +284,7 @@ static enum posref_status attention_unit(struct judged *g, int64_t head, int64_t
     unit->k = plain / unit->scale / u + 4 + (double)a->n_k;
     unit->recurrence = (wide - plain) / unit->scale / u;
     unit->low = spread(g, errors(g, head, i, HOW_LOW), want) / unit->scale;
+    unit->cap = furthest(g, want) / unit->scale;
     return status;
 }
 
@@ -320,7 +341,8 @@ enum posref_status posref_judge_units_attention(struct judge_case *c)
     g->weight = posref_job_alloc(&job, n_k, sizeof *g->weight);
     g->error = posref_job_alloc(&job, n_k, sizeof *g->error);
     g->value = posref_job_alloc(&job, n_k, sizeof *g->value);
-    if (!g->score || !g->estimate || !g->weight || !g->error || !g->value)
+    g->is_seen = posref_job_alloc(&job, n_k, sizeof *g->is_seen);
+    if (!g->score || !g->estimate || !g->weight || !g->error || !g->value || !g->is_seen)
         return POSREF_NO_MEMORY;
     return attention_units(g);
 }

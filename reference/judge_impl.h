@@ -34,7 +34,7 @@ double posref_judge_magnitude(const struct posref_spec *spec);
  *     + math_scale u_math
  *     + out_scale u_out + floor,
  *     angle_part = (k + recurrence) u_angle angle, where the grade has these,
- * and low more under grade low. */
+ * and low more under grade low; cap at most, where there is one. */
 struct judge_unit {
     double want[2], got[2];
     int64_t element[2];
@@ -44,6 +44,7 @@ struct judge_unit {
     double angle, k, recurrence, extra, low;
     double scale_error; /* of a factor by pair and position (xPos), in u; extra has it too */
     double common;      /* of a factor that all elements of a row have, in u_formula */
+    double cap;         /* what the angle's part is at most, relative to scale; 0: no such bound */
     bool exact_angle; /* the angle is exact in float32: no angle allowance but under fast */
     bool is_pair;     /* a rotation: its norm is judged too */
     bool moves;       /* the expected pair is not what it would be at position 0 */

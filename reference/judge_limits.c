@@ -49,7 +49,9 @@ double posref_judge_angle_part(const struct judge_unit *unit, const struct judge
         return 0;
     /* In double, repeated multiplication is still far more exact than any fault. */
     double k = unit->k + (l->grade == POSREF_GRADE_FLOAT32 ? 0 : unit->recurrence);
-    return k * l->u_angle * unit->angle + (l->grade == POSREF_GRADE_LOW ? unit->low : 0);
+    const double low = l->grade == POSREF_GRADE_LOW ? unit->low : 0;
+    const double part = k * l->u_angle * unit->angle + low;
+    return unit->cap > 0 ? fmin(part, unit->cap) : part;
 }
 
 double posref_judge_math_part(const struct judge_unit *unit, const struct judge_limits *l)

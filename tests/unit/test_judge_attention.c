@@ -270,12 +270,51 @@ START_TEST(faults_fail)
 }
 END_TEST
 
+/* Equal scores, of terms so large that in bfloat16 the weights may be any: a value of one key is
+ * then right, and what lies beyond all that are seen is not. */
+START_TEST(results_are_means)
+{
+    const struct subject *s = &subjects[0];
+    struct fixture f;
+    struct posref_error err = {"", ""};
+    set_up(&f, s, POSREF_OP_ATTENTION);
+    double *q = f.in.item[2].data, *key = f.in.item[3].data;
+    const double *v = f.in.item[4].data;
+    for (int64_t k = 0; k < posref_tensor_count(&f.in.item[2]); k++)
+        q[k] *= 256;
+    for (int64_t k = s->heads * s->dim; k < posref_tensor_count(&f.in.item[3]); k++)
+        key[k] = key[k - s->heads * s->dim];
+    ck_assert_int_eq(posref_eval(&f.golden, &f.spec, POSREF_OP_ATTENTION, &f.in, &f.arena, &err),
+                     POSREF_OK);
+    for (int beyond = 0; beyond <= 1; beyond++) {
+        static uint16_t result[N_Q * MAX_HEADS * DIM_V];
+        struct posref_tensors actual = f.golden;
+        struct posref_judgement out;
+        actual.item[0].dtype = POSREF_BF16;
+        actual.item[0].data = result;
+        for (int k = 0; k < N_Q * s->heads * DIM_V; k++) {
+            double largest = -HUGE_VAL;
+            for (int j = 0; sees(s, k / DIM_V / s->heads, j, NONE) && j < N_K; j++)
+                largest = fmax(largest, v[(j * s->kv_heads + k / DIM_V % s->heads) * DIM_V +
+                                          k % DIM_V]);
+            result[k] = (uint16_t)posref_narrow(largest + 0.25 * beyond, POSREF_BF16);
+        }
+        ck_assert_int_eq(posref_judge(&out, &f.spec, POSREF_OP_ATTENTION, &f.in, &f.golden, &actual,
+                                      POSREF_BF16, POSREF_GRADE_LOW, &f.arena, &err), POSREF_OK);
+        ck_assert_msg(out.pass == !beyond, "beyond %d: %g limits, got %g want %g", beyond,
+                      out.error_limits, out.got, out.want);
+    }
+    posref_heap_free(f.heap);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("judge_attention");
     TCase *tests = tcase_create("attention");
     tcase_add_test(tests, honest_kernels_pass);
     tcase_add_test(tests, faults_fail);
+    tcase_add_test(tests, results_are_means);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
