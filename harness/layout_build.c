@@ -41,12 +41,12 @@ const char *posref_layout_out(const struct posref_layout_build *b)
     return is_backward(b) ? "dx" : "y";
 }
 
-void posref_layout_input(struct posref_layout_build *b, const char *name, int rank,
-                         const int64_t *shape, const int64_t *row_of)
+void posref_layout_input_of(struct posref_layout_build *b, const struct posref_tensor *from,
+                            const char *name, int rank, const int64_t *shape,
+                            const int64_t *row_of)
 {
-    const struct posref_tensor *x = posref_tensors_find(&b->rows, posref_layout_in(b));
     struct posref_tensor *tensor = posref_layout_add(&b->trial->in, name, b->dtype, rank, shape);
-    const int64_t dim = b->of->dim, rows = posref_tensor_count(tensor) / dim;
+    const int64_t dim = from->shape[from->rank - 1], rows = posref_tensor_count(tensor) / dim;
     const size_t row_bytes = (size_t)dim * posref_dtype_size(b->dtype);
     unsigned char *data = tensor->data = posref_layout_room(b, rows * dim);
     for (int64_t k = 0; k < rows && data; k++)
@@ -54,7 +54,14 @@ void posref_layout_input(struct posref_layout_build *b, const char *name, int ra
             posref_pattern_fill(data + (size_t)k * row_bytes, b->dtype, (size_t)dim);
         else
             memcpy(data + (size_t)k * row_bytes,
-                   (const unsigned char *)x->data + (size_t)row_of[k] * row_bytes, row_bytes);
+                   (const unsigned char *)from->data + (size_t)row_of[k] * row_bytes, row_bytes);
+}
+
+void posref_layout_input(struct posref_layout_build *b, const char *name, int rank,
+                         const int64_t *shape, const int64_t *row_of)
+{
+    posref_layout_input_of(b, posref_tensors_find(&b->rows, posref_layout_in(b)), name, rank, shape,
+                           row_of);
 }
 
 void posref_layout_output(struct posref_layout_build *b, const char *name, int rank,

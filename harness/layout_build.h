@@ -52,7 +52,11 @@ struct posref_tensor *posref_layout_add(struct posref_tensors *set, const char *
 /* Names of what is rotated and of the result: x and y, dy and dx. */
 const char *posref_layout_in(const struct posref_layout_build *b);
 const char *posref_layout_out(const struct posref_layout_build *b);
-/* A tensor whose row k (of its last axis) is judged row row_of[k], a NaN pattern for -1. */
+/* A tensor whose row k (of its last axis) is row row_of[k] of another one, a NaN pattern for -1. */
+void posref_layout_input_of(struct posref_layout_build *b, const struct posref_tensor *from,
+                            const char *name, int rank, const int64_t *shape,
+                            const int64_t *row_of);
+/* The same of judged rows. */
 void posref_layout_input(struct posref_layout_build *b, const char *name, int rank,
                          const int64_t *shape, const int64_t *row_of);
 void posref_layout_output(struct posref_layout_build *b, const char *name, int rank,
@@ -86,6 +90,8 @@ posref_lay_fn posref_lay_bhsd, posref_lay_bshd, posref_lay_transposed, posref_la
 /* layout_packed.c: */
 posref_rows_fn posref_rows_decode, posref_rows_varlen, posref_rows_qkv;
 posref_lay_fn posref_lay_decode, posref_lay_varlen, posref_lay_qkv;
+/* layout_attention.c: */
+posref_lay_fn posref_lay_attention_bhsd, posref_lay_attention_bshd, posref_lay_attention_varlen;
 /* layout_cache.c: */
 posref_lay_fn posref_lay_kv_cache, posref_lay_kv_cache_hnd;
 /* layout_norm.c: */

@@ -51,6 +51,18 @@ static void lay_inplace(struct posref_layout_build *b)
     posref_layout_place(b, out)->buffer = in;
 }
 
+/* Gaps of another size in each; learned tables and masks stay as they are. */
+static void lay_attention_strided(struct posref_layout_build *b)
+{
+    static const char *const names[] = {"q", "k", "v", "logits"};
+    int64_t gap = 3;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (posref_tensors_find(&b->trial->in, names[k]))
+            spread(b, names[k], 1, gap++);
+    for (int k = 0; k < b->trial->out.n; k++)
+        spread(b, b->trial->out.item[k].name, 1, gap++);
+}
+
 static void lay_int32(struct posref_layout_build *b)
 {
     for (int k = 0; k < b->trial->in.n; k++) {
@@ -91,4 +103,8 @@ const struct posref_layout_form posref_forms[POSREF_N_LAYOUTS] = {
     {posref_rows_decode, posref_lay_norm, posref_golden_norm},
     {posref_rows_decode, posref_lay_norm, posref_golden_norm_plus_one},
     {posref_rows_decode, posref_lay_norm, posref_golden_norm_after},
+    {NULL, lay_attention_strided, NULL},
+    {NULL, posref_lay_attention_bhsd, NULL},
+    {NULL, posref_lay_attention_bshd, NULL},
+    {NULL, posref_lay_attention_varlen, NULL},
 };

@@ -13,12 +13,15 @@
 #define ROTATE (1U << POSREF_OP_ROTATE)
 #define TURNS (ROTATE | 1U << POSREF_OP_ROTATE_BACKWARD)
 #define ROWS (TURNS | 1U << POSREF_OP_EMBED)
+#define ATTENDS (1U << POSREF_OP_SCORES | 1U << POSREF_OP_ATTENTION)
+#define BIASES (1U << POSREF_OP_BIAS | 1U << POSREF_OP_WEIGHTS)
 #define ANY (~0U)
 
 #define FREE POSREF_LAYOUT_ROWS
 #define COUNTED POSREF_LAYOUT_COUNTED
 #define TABLES POSREF_LAYOUT_TABLES
 #define INDEXED POSREF_LAYOUT_INDEXED
+#define KEYS POSREF_LAYOUT_KEYS
 
 static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"strided", "gaps between the rows of x and of y", ROWS, FREE},
@@ -44,6 +47,12 @@ static const struct posref_layout layouts[POSREF_N_LAYOUTS] = {
     {"norm", "an RMS norm by norm_weight [dim] and eps, then rotated", ROTATE, INDEXED},
     {"norm-plus-one", "the same, by 1 + norm_weight", ROTATE, INDEXED},
     {"norm-after", "rotated, then an RMS norm by post_norm_weight [dim] and eps", ROTATE, INDEXED},
+    {"attention-strided", "gaps between the rows of q, k, v, logits and of the result",
+     ATTENDS | BIASES, KEYS},
+    {"attention-bhsd", "q, k, v [batch, heads, seq, dim]", ATTENDS, KEYS},
+    {"attention-bshd", "q, k, v [batch, seq, heads, dim]", ATTENDS, KEYS},
+    {"attention-varlen", "q, k, v [tokens, heads, dim], cu_seqlens_q, cu_seqlens_k [batch + 1]",
+     1U << POSREF_OP_ATTENTION, POSREF_LAYOUT_UNMASKED},
 };
 
 const struct posref_layout *posref_layout_at(int k)
@@ -114,6 +123,8 @@ bool posref_layout_applies(const struct posref_layout *layout, const struct posr
 {
     if ((layout->ops >> vector->op & 1U) == 0)
         return false;
+    if (layout->need == POSREF_LAYOUT_KEYS || layout->need == POSREF_LAYOUT_UNMASKED)
+        return layout->need == POSREF_LAYOUT_KEYS || !posref_tensors_find(&vector->inputs, "mask");
     if (layout->ops != ANY && !posref_tensors_find(&vector->inputs, "positions"))
         return false;
     if (layout->need == POSREF_LAYOUT_INDEXED &&
@@ -291,6 +302,8 @@ static bool blame_row(struct posref_trial *trial, enum posref_verdict verdict,
     return false;
 }
 
+static const char never_written[] = "this row was never written";
+
 /* Rows of output i that stay, or copy; false: one does not, and is blamed. */
 static bool check_rows(struct posref_trial *trial, const struct posref_layout_result *result, int i)
 {
@@ -304,12 +317,13 @@ static bool check_rows(struct posref_trial *trial, const struct posref_layout_re
         if (source == POSREF_LAYOUT_STAYS && n < dim)
             return blame_row(trial, POSREF_VERDICT_BAD_WRITE, output, k * dim + n,
                              "wrote into a row that was to stay as it was");
+        if (source == POSREF_LAYOUT_OTHER && n == dim)
+            return blame_row(trial, POSREF_VERDICT_UNWRITTEN, output, k * dim, never_written);
         if (!from || source < 0 ||
             memcmp(row, (const unsigned char *)from->data + (size_t)source * bytes, bytes) == 0)
             continue;
         if (n == dim)
-            return blame_row(trial, POSREF_VERDICT_UNWRITTEN, output, k * dim,
-                             "this row was never written");
+            return blame_row(trial, POSREF_VERDICT_UNWRITTEN, output, k * dim, never_written);
         snprintf(why, sizeof why, "this row is no copy of row %lld of %s", (long long)source,
                  from->name);
         return blame_row(trial, POSREF_VERDICT_FAIL, output, k * dim, why);
@@ -329,9 +343,10 @@ void posref_layout_collect(struct posref_trial *trial, const struct posref_layou
         if (result->copied[i])
             continue;
         const size_t bytes = (size_t)result->dim * posref_dtype_size(from->dtype);
+        char *to = result->judged.item[result->judged.n > 1 ? i : 0].data;
         for (int64_t k = 0; k < posref_tensor_count(from) / result->dim; k++)
             if (result->row_of[i][k] >= 0)
-                memcpy((char *)result->judged.item[0].data + (size_t)result->row_of[i][k] * bytes,
+                memcpy(to + (size_t)result->row_of[i][k] * bytes,
                        (const char *)from->data + (size_t)k * bytes, bytes);
     }
     if (result->judged.n > 0)

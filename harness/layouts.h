@@ -12,7 +12,8 @@
 
 #define POSREF_LAYOUT_PLAIN "plain" /* the vector as it is: no layout */
 #define POSREF_LAYOUT_STAYS (-2)
-#define POSREF_N_LAYOUTS 23
+#define POSREF_LAYOUT_OTHER (-3)
+#define POSREF_N_LAYOUTS 27
 
 /* What a vector must be like. */
 enum posref_layout_need {
@@ -20,7 +21,9 @@ enum posref_layout_need {
     POSREF_LAYOUT_WHOLE,   /* positions are whole numbers */
     POSREF_LAYOUT_COUNTED, /* and have one axis */
     POSREF_LAYOUT_TABLES,  /* each pair turns, as one, by a column of the tables, and no more */
-    POSREF_LAYOUT_INDEXED  /* and positions have one axis */
+    POSREF_LAYOUT_INDEXED, /* and positions have one axis */
+    POSREF_LAYOUT_KEYS,    /* it is of queries and keys */
+    POSREF_LAYOUT_UNMASKED /* and has no mask */
 };
 
 struct posref_layout {
@@ -58,11 +61,13 @@ POSREF_MUST_USE enum posref_status posref_layout_make(struct posref_layout_case 
 /* How the plugin's outputs are put together again. */
 struct posref_layout_result {
     /* Of an output: the judged row of each of its rows, -1: none, and it need not be written,
-     * POSREF_LAYOUT_STAYS: none, and it must not be; in an output that copies, rows of the input in
+     * POSREF_LAYOUT_STAYS: none, and it must not be, POSREF_LAYOUT_OTHER: none, and whatever is
+     * written; in an output that copies, rows of the input in
      * the place of judged ones. */
     const int64_t *row_of[POSREF_MAX_TENSORS];
     const struct posref_tensor *copied[POSREF_MAX_TENSORS]; /* the input that it copies, or NULL */
-    struct posref_tensors judged;              /* room for them; none: the outputs as they are */
+    struct posref_tensors judged;              /* room for them, one of all outputs or one of each;
+                                                * none: the outputs as they are */
     int64_t dim;
     const struct posref_vector *vector; /* judged in the place of the case's, where the dtype of
                                          * what is handed in changes the golden output; or NULL */

@@ -83,6 +83,24 @@
  *   norm-after      | post_norm_weight [D] in the place of norm_weight: each row is normed so after
  *                   |   it turned, all D channels of it
  *
+ * and these those of scores and attention, and where it is said of bias and weights, with H heads
+ * of q, G of k and v, Q queries and K keys of each sequence, E = dim_v:
+ *
+ *   layout          | tensors
+ *   ----------------+-----------------------------------------------------------------------------
+ *   attention-      | gaps behind each row of q, k, v, logits and of the outputs, others in each;
+ *    strided        |   bias and weights too
+ *   attention-bhsd  | q [B, H, Q, D], k [B, G, K, D], v [B, G, K, E]; attention [B, H, Q, E],
+ *                   |   scores [B, H, Q, K]; H and G may be 1
+ *   attention-bshd  | q [B, Q, H, D], k [B, K, G, D], v [B, K, G, E]; attention [B, Q, H, E],
+ *                   |   scores [B, H, Q, K]
+ *   attention-      | q [tokens, H, D], k [keys, G, D], v [keys, G, E], cu_seqlens_q and
+ *    varlen         |   cu_seqlens_k [B + 1] (INT32); q_positions [tokens] and k_positions [keys],
+ *                   |   if any, as they are; attention [tokens, H, E]; sequences may be empty;
+ *                   |   attention only
+ *
+ * Positions and mask are of one sequence there, and the same for all.
+ *
  * Positions over several axes have the axes in front: [n_axes, S], [n_axes, B, S].
  *
  * Which line applies follows from the spec; the tensors that are present say it too. Encodings

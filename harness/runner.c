@@ -72,6 +72,11 @@ static void read_fault(struct posref_trial *trial, struct posref_wire *wire)
     trial->verdict = wire->fault_is_write ? POSREF_VERDICT_BAD_WRITE : POSREF_VERDICT_BAD_READ;
     trial->tensor = tensor->name;
     trial->element = posref_wire_element(wire->fault_offset_bytes, tensor->dtype);
+    if (wire->fault_is_write && index < trial->in.n && trial->element >= 0 &&
+        trial->element < posref_tensor_count(tensor)) {
+        trial->verdict = POSREF_VERDICT_INPUT_MODIFIED;
+        snprintf(trial->why, sizeof trial->why, "written, if only with what it held");
+    }
     if (wire->fault_is_late)
         snprintf(trial->why, sizeof trial->why, "after the call returned");
 }

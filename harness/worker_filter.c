@@ -96,7 +96,7 @@ bool posref_worker_filter(void)
         NOT_OF(SYS_sched_setscheduler, posref),
         NOT_OF(SYS_sched_setparam, posref),
         NOT_OF(SYS_sched_setattr, posref),
-        /* Whom the kernel signals of a descriptor, and by what signal: F_SETSIG alone is harmless. */
+        /* Whom the kernel signals about a descriptor; F_SETSIG, by what signal, is harmless. */
         NO_COMMAND(SYS_fcntl, F_SETOWN, F_SETOWN_EX),
         NO_COMMAND(SYS_ioctl, FIOSETOWN, SIOCSPGRP),
         ALLOW,

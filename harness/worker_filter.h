@@ -11,9 +11,9 @@ void posref_worker_disarm(void);
 
 /* From now on a signal to any other process, and reaching into one (ptrace, process_vm_writev),
  * ends this process by SIGSYS; what it forks inherits that. Refused with EPERM are limits of other
- * processes, posref's place in the scheduler, and naming whom the kernel signals about a descriptor.
- * Signals to itself, and to its own group by kill(0), stay. false: the kernel has no filters, or
- * this architecture is not known; then nothing has changed. */
+ * processes, posref's place in the scheduler, and naming whom the kernel is to signal about a
+ * descriptor. Signals to itself, and to its own group by kill(0), stay. false: the kernel has no
+ * filters, or this architecture is not known; then nothing has changed. */
 bool posref_worker_filter(void);
 
 #endif

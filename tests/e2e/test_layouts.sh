@@ -89,6 +89,38 @@ for layout in $norms; do
         caught $fault "$layout" 'fail -'
     done
 done
+
+# Scores and attention: every layout, of vectors with and without heads, masks and positions.
+plugin=$BUILD/plugins/example_attention.so
+for id in none/d12/h12 none/d64/ alibi/distance/published/h12-m8/; do
+    succeeds test "$plugin" id=$id --layouts all --dtype f64,f32 --fresh none --report jsonl
+    same "$(lines '.verdict != "pass" and .verdict != "unsupported"')" 0 "all layouts of $id"
+    for layout in strided bhsd bshd varlen; do
+        n=$(lines ".layout == \"attention-$layout\" and .verdict == \"pass\"")
+        more "$n" 12 "lines of attention-$layout that pass in $id"
+    done
+done
+# loses FAULT LAYOUT OP VERDICT...: of vectors of 12 heads, in f64, all alike but for where.
+loses() {
+    run test "$plugin" --config "fault=$1" "id=alibi/distance/published/h12-m8/$4@attention-$2" \
+        "op=$3" --dtype f64 --report jsonl
+    same "$status $(jq -rs '[.[] | select(.type == "vector") | .verdict] | unique | join(", ")' \
+        "$work/out")" "1 $5" "$1 in $2, $3"
+}
+for op in bias weights; do
+    loses strides_ignored strided $op '' bad-write
+done
+loses strides_ignored strided scores chunk bad-write
+loses strides_ignored strided attention chunk unwritten
+for op in scores attention; do
+    for layout in bhsd bshd; do
+        loses batch_0_keys $layout $op chunk fail
+        loses heads_exchanged $layout $op chunk bad-read
+    done
+done
+loses batch_0_values bhsd attention chunk fail
+loses sequences_ignored varlen attention chunk fail
+loses sequences_ignored varlen attention cross fail
 plugin=$plain
 
 # Where nothing else fails the text says so; not where plain vectors fail too.
