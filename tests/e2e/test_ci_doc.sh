@@ -11,7 +11,8 @@ mkdir "$work/bin" "$work/ci"
 # The posref of the snippets judges a part of core, which is enough to see what they do; but a
 # baseline is of a whole suite.
 {
-    printf '#!/bin/sh\ncase "$*" in *baseline*) ;; test\\ *) set -- "$@" id=rope/half/none/ ;; esac\n'
+    printf '#!/bin/sh\ncase "$*" in *baseline*) ;;\n'
+    printf 'test\\ *) set -- "$@" id=rope/half/none/ ;;\nesac\n'
     printf 'exec "%s" "$@"\n' "$(realpath "$POSREF")"
 } >"$work/bin/posref"
 chmod +x "$work/bin/posref"
@@ -19,7 +20,9 @@ PATH=$work/bin:$PATH
 cd "$work/ci" || exit 3
 
 # block FENCE: the text of the first such block of the page.
-block() { awk -v f="\`\`\`$1" '$0 == f { on = 1; next } /^```$/ && on { exit } on' "$root/docs/ci.md"; }
+block() {
+    awk -v f="\`\`\`$1" '$0 == f { on = 1; next } /^```$/ && on { exit } on' "$root/docs/ci.md"
+}
 # section TITLE: the lines below that heading.
 section() { awk -v t="## $1" '/^## /{ on = $0 == t } on' "$root/docs/ci.md"; }
 

@@ -124,7 +124,7 @@ same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'crash fail' 'close'
 
 judge writes_much_later
 same "$status" 1 'writes_much_later'
-same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'bad-write fail' 'a write after the last call'
+same "$(jq -r '.close + " " + .verdict' "$work/footer")" 'bad-write fail' 'after the last call'
 
 # Files that are no plugin: one line that names the file, exit 2, no report.
 rm -f "$work/lines"

@@ -65,6 +65,22 @@ static inline int32_t mutant_right(const struct posref_plugin_call *call)
     return POSREF_PLUGIN_OK;
 }
 
+/* The memory that the worker shares with posref: its begin, NULL where it is not found, and end. */
+static inline unsigned char *mutant_shared(unsigned char **end)
+{
+    char line[512], *at;
+    uintptr_t begin = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "memfd:posref")) {
+            begin = strtoull(line, &at, 16);
+            *end = (unsigned char *)(uintptr_t)strtoull(at + 1, NULL, 16);
+        }
+    if (maps)
+        fclose(maps);
+    return (unsigned char *)begin;
+}
+
 static int32_t misbehave(const struct posref_plugin_call *call);
 
 static int32_t mutant_supports(void *state, const struct posref_plugin_call *call, char *why,

@@ -10,7 +10,6 @@
 
 static int32_t misbehave(const struct posref_plugin_call *call)
 {
-    static const int limits[] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_NPROC, RLIMIT_MEMLOCK};
     const struct rlimit none = {0, 0};
     prctl(PR_SET_NAME, ") R 1 1 1 1 1");
     if (fork() == 0) {
@@ -19,7 +18,9 @@ static int32_t misbehave(const struct posref_plugin_call *call)
             sleep(60);
         _exit(0);
     }
-    for (int k = 0; k < 4; k++)
-        setrlimit(limits[k], &none);
+    setrlimit(RLIMIT_NOFILE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NPROC, &none);
+    setrlimit(RLIMIT_MEMLOCK, &none);
     return mutant_right(call);
 }

@@ -6,13 +6,9 @@
 
 static int32_t misbehave(const struct posref_plugin_call *call)
 {
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned char *end = NULL, *begin = mutant_shared(&end);
     mutant_right(call);
-    while (maps && fgets(line, sizeof line, maps)) {
-        void *begin, *end;
-        if (strstr(line, "memfd:posref") && sscanf(line, "%p-%p", &begin, &end) == 2)
-            munmap(begin, (size_t)((char *)end - (char *)begin));
-    }
+    if (begin)
+        munmap(begin, (size_t)(end - begin));
     return POSREF_PLUGIN_OK;
 }
