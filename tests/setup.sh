@@ -43,7 +43,6 @@ test        python3             command     python3
 test        python3-jsonschema  module      jsonschema
 test        chromium-headless-shell command chromium-headless-shell|chromium
 test        python3-yaml        module      yaml
-test        chromium            command     chromium
 test        nginx-light         command     nginx
 test        libxml2-utils       command     xmllint
 test        perl                command     prove
