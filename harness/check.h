@@ -24,7 +24,8 @@ posref_check_outputs(struct posref_buffer *out, const struct posref_vector *vect
 
 /* The vector that a request and saved outputs make: its golden outputs are evaluated, of the op
  * that is given, else of the one that has outputs of these names. The spec is completed. BAD_INPUT
- * names the output that no op, or the key that several ops, would have. */
+ * names the input that this op misses, the output that no op has, or the key op where several
+ * have it. */
 POSREF_MUST_USE enum posref_status posref_check_vector(struct posref_vector *out,
                                                        const struct posref_request *request,
                                                        const struct posref_tensors *outputs,

@@ -26,6 +26,7 @@ hasnt() { if [[ "$2" != *"$3"* ]]; then ok; else bad "$1: '$3' in '${2:0:400}'";
 
 # start [OPTION...]: sets pid, port and url.
 start() {
+    : >"$dir/log" # another server's words would be taken for its own
     # shellcheck disable=SC2086
     ${SERVE_WRAP:-} "$posref" serve --listen 127.0.0.1:0 "$@" 2>"$dir/log" &
     pid=$!
