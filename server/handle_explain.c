@@ -48,9 +48,14 @@ static enum posref_status explain(const struct posref_call *call, struct posref_
         sent = outputs.tensors;
     if (status == POSREF_OK)
         status = fill_up(&outputs.tensors, &vector.outputs, arena, err);
-    if (status == POSREF_OK)
-        status = posref_check_outputs(&reply->body, &vector, &outputs.tensors, &sent,
-                                      outputs.dtype, outputs.gate, arena, err);
+    if (status != POSREF_OK)
+        return status;
+    status = posref_check_outputs(&reply->body, &vector, &outputs.tensors, &sent, outputs.dtype,
+                                  outputs.gate, arena, err);
+    if (status == POSREF_BAD_INPUT) { /* of a tensor, though a field be called like it */
+        posref_reply_error(reply, status, err);
+        return POSREF_OK;
+    }
     if (status != POSREF_OK)
         return status;
     posref_buffer_printf(&reply->body, ", \"op\": \"%s\", \"spec\": ", posref_op_name(vector.op));

@@ -148,7 +148,9 @@ v|"dim": 4||"attention": [1, 2]
 positions|"scheme": "sinusoidal", "dim": 4||"table": [1, 2, 3, 4]
 weights|"scheme": "t5_bias", "num_heads": 1|"positions": [0]|"bias": [1]
 z|"dim": 4||"z": [1]
+table|"scheme": "sinusoidal", "dim": 4|"positions": [1]|"table": [1, 2, 3]
 REQUESTS
+    hasnt 'an output called like a field' "$body" allowed
     printf '{"spec": {"dim": 5}, "outputs": {"y": [1]}}' >"$dir/request"
     send /v1/explain request $json
     check 'a wrong spec' "$status $(member param)" '400 dim'
