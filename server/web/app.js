@@ -42,9 +42,13 @@ function go(next) {
 }
 
 function navigation() {
-  document.getElementById('views').replaceChildren(...views.map((view) => el('a',
-    { href: write({ view: view.id, spec: state.spec, controls: {} }),
-      'aria-current': view.id === state.view ? 'page' : null }, view.title)));
+  const links = views.map((view) => el('a',
+    { id: `view-${view.id}`, href: write({ view: view.id, spec: state.spec, controls: {} }),
+      'aria-current': view.id === state.view ? 'page' : null }, view.title));
+  document.getElementById('views').replaceChildren(...links);
+  // On a phone they are one row that moves sideways.
+  links[views.findIndex((view) => view.id === state.view)].scrollIntoView(
+    { block: 'nearest', inline: 'nearest' });
 }
 
 function control(view, one) {
@@ -102,6 +106,13 @@ async function content(view, requests) {
     { href: write({ ...state, spec: { scheme: scheme.name } }) }, scheme.name), ' ']))];
 }
 
+// Elements are made anew; who had the focus has it still.
+function keepingFocus(change) {
+  const id = document.activeElement?.id;
+  change();
+  if (id && document.activeElement?.id !== id) document.getElementById(id)?.focus();
+}
+
 async function show() {
   const mine = ++drawing;
   state = read(location.hash);
@@ -110,9 +121,11 @@ async function show() {
     fieldNames().includes(key))));
   if (!schemeOf(state.spec)) state.spec = complete({});
   const view = views.find((one) => one.id === state.view), requests = [];
-  navigation();
-  fill(form, known, models, state.spec, (spec) => go({ ...state, spec: keep(complete(spec),
-    known.fields) }));
+  keepingFocus(() => {
+    navigation();
+    fill(form, known, models, state.spec, (spec) => go({ ...state, spec: keep(complete(spec),
+      known.fields) }));
+  });
   form.hidden = Boolean(view.plain);
   main.dataset.state = 'loading';
   let nodes;
@@ -122,12 +135,11 @@ async function show() {
     nodes = [el('p', { class: 'error' }, error.message)];
   }
   if (mine !== drawing) return; // another change came meanwhile
-  const focused = document.activeElement?.id;
-  main.replaceChildren(el('h2', {}, view.title), el('p', { class: 'about' }, view.about),
+  keepingFocus(() => main.replaceChildren(el('h2', {}, view.title),
+    el('p', { class: 'about' }, view.about),
     el('div', { class: 'controls' }, ...(view.controls ?? []).map((one) =>
-      control(view, one)).filter(Boolean)), ...nodes, source(requests));
+      control(view, one)).filter(Boolean)), ...nodes, source(requests)));
   makeCharts();
-  if (focused) document.getElementById(focused)?.focus();
   main.dataset.state = 'ready';
 }
 

@@ -37,7 +37,8 @@ export default [{
       { url: `/v1/vectors?${toQuery({ ...conditions, limit: 50, after })}` });
     const list = page.vectors.map((vector) => el('tr', {},
       el('td', {}, el('a', { href: context.link('vectors', { id: vector.id }) }, vector.id)),
-      el('td', {}, vector.op), el('td', {}, vector.suite), el('td', {}, vector.flags.join(', '))));
+      el('td', {}, vector.op), el('td', {}, vector.suite),
+      el('td', { class: 'flags' }, vector.flags.join(', '))));
     const next = page.next && new URL(page.next, location.origin).searchParams.get('after');
     return [el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'vectors' },
       el('table', {}, el('tr', {}, ...['id', 'op', 'suite', 'flags'].map((name) =>

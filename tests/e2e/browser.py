@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One headless Chromium for all pages of a test: browser.py CHROMIUM DIR
 
-Reads lines of URL, WIDTH, HEIGHT, SCHEME (light or dark) and perhaps PNG, with tabs between. Loads
-each page afresh in one tab, waits until it says that it is ready or has failed, leaves its
-elements in DIR/dom, what the console said in DIR/console and a picture in PNG, and prints a line.
+Reads lines of URL, WIDTH, HEIGHT, SCHEME (light or dark) and perhaps PNG and KEYS (with blanks
+between), with tabs between. Loads each page afresh in one tab, waits until it says that it is ready
+or has failed, presses the keys, leaves its elements in DIR/dom (the one that has the focus marked
+data-focused), what the console said (and that the page is too wide) in DIR/console and a picture in
+PNG, and prints a line.
 Speaks the DevTools protocol over a pipe: JSON texts, each with a NUL behind it.
 """
 import base64
@@ -16,6 +18,7 @@ import sys
 import time
 
 PATIENCE = 60
+KEY_CODES = {"Tab": 9, "Enter": 13, "ArrowRight": 39, "ArrowDown": 40}
 # Settled: ready or failed, and what was put on the page has been painted.
 SETTLED = """new Promise((done) => {
   const look = () => {
@@ -85,7 +88,14 @@ class Browser:
             raise RuntimeError(got["exceptionDetails"])
         return got["result"].get("value")
 
-    def page(self, url, width, height, scheme, picture=None):
+    def press(self, key):
+        code = KEY_CODES[key]
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            self.call("Input.dispatchKeyEvent", self.tab, type=kind, key=key, code=key,
+                      windowsVirtualKeyCode=code, **text)
+
+    def page(self, url, width, height, scheme, picture=None, keys=""):
         # A page that differs behind the # alone would not be loaded again.
         self.call("Page.navigate", self.tab, url="about:blank")
         self.console = []
@@ -95,6 +105,14 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.navigate", self.tab, url=url)
         self.evaluate(SETTLED)
+        for key in keys.split():
+            self.press(key)
+        if keys:
+            time.sleep(0.2)  # the page has heard of it
+            self.evaluate(SETTLED)
+        self.evaluate("document.activeElement.setAttribute('data-focused', '')")
+        if self.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            self.console.append("the page is wider than the window")
         dom = self.evaluate("document.documentElement.outerHTML")
         if picture:
             shot = self.call("Page.captureScreenshot", self.tab)["data"]

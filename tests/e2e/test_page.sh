@@ -22,11 +22,11 @@ done
 coproc BROWSER { exec python3 tests/e2e/browser.py "$browser" "$dir"; }
 ask=${BROWSER[1]} answer=${BROWSER[0]} browser_pid=$BROWSER_PID
 
-# browse ADDRESS [PNG]: leaves the page in $dir/dom and what its console said in $dir/console; size
-# and theme change how it is shown.
+# browse ADDRESS [PNG [KEYS]]: leaves the page in $dir/dom and what its console said in
+# $dir/console; size and theme change how it is shown.
 browse() {
-    printf '%s\t%s\t%s%s\n' "$url/$1" "${size:-1000$'\t'720}" "${theme:-light}" "${2:+$'\t'$2}" \
-        >&"$ask"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$url/$1" "${size:-1000$'\t'720}" "${theme:-light}" "${2:-}" \
+        "${3:-}" >&"$ask"
     read -r -t 120 <&"$answer" || bad "no answer from the browser: $1"
 }
 
@@ -41,6 +41,18 @@ view() {
     check "$name: console" "$(head -c 300 "$dir/console")" ''
     has "$name: a curl line" "$dom" "<pre>curl '$url/v1/"
     for part; do has "$name" "$dom" "$part"; done
+}
+
+# At a phone's width nothing is wider than the window.
+phone() {
+    local view
+    for view in table curves frequencies pairing relative decay similarity bias values vectors \
+        check axes shift; do
+        browse "#$view?scheme=$([ $view = bias ] && echo alibi || echo rope)&v.id=$([ \
+            $view = check ] && echo rope/half/none/d64-b1e4/near)"
+        has "$view on a phone: ready" "$(<"$dir/dom")" 'data-state="ready"'
+        check "$view on a phone: console" "$(head -c 300 "$dir/console")" ''
+    done
 }
 
 # What the form, links and canvases of the page say for themselves.
@@ -64,9 +76,33 @@ views() {
     view shift 'scheme=rope' "$plot" 'Between '
     size=390$'\t'844 suffix=-phone
     view circle 'scheme=rope&dim=64' "$square" 'aria-pressed="false"'
+    phone
     size='' suffix=-dark theme=dark
     view circle 'scheme=rope&dim=64&v.position=40' "$square" 'aria-pressed="true"'
     size='' suffix='' theme=''
+}
+
+# typed WHAT ADDRESS KEYS FOCUS PART: after these keys the tag that has the focus contains FOCUS, and
+# the page holds PART.
+typed() {
+    local dom
+    browse "$2" '' "$3"
+    dom=$(<"$dir/dom")
+    check "$1: console" "$(head -c 300 "$dir/console")" ''
+    has "$1: focus" "$(grep -o '<[^<]*data-focused=""[^<]*' <<<"$dom")" "$4"
+    has "$1" "$dom" "$5"
+}
+
+keyboard() {
+    local tabs='Tab Tab Tab Tab'
+    typed 'the first stop leads to the view' '#table?scheme=rope&dim=64' Tab 'Skip to' 'class="map"'
+    typed 'a view is chosen' '#table?scheme=rope&dim=64' "$tabs Enter" 'id="view-curves"' \
+        '<h2>Curves</h2>'
+    typed 'a scheme is chosen' '#values?scheme=rope&dim=64' \
+        "$tabs $tabs $tabs $tabs Tab Tab ArrowDown" 'id="field-scheme"' \
+        'scheme=sinusoidal'
+    typed 'a position is moved to' '#circle?scheme=rope&dim=64' \
+        "$(printf 'Tab %.0s' {1..49}) ArrowRight" 'id="control-position"' 'positions=0..8'
 }
 
 # Each scheme of the service in the views that need nothing but positions, and the first model.
@@ -97,6 +133,7 @@ done
 refused /web/index.html 404 ''
 refused /web/../web.h 404 ''
 views
+keyboard
 every_scheme
 # It goes before its files do.
 exec {ask}>&-
