@@ -82,8 +82,8 @@ views() {
     size='' suffix='' theme=''
 }
 
-# typed WHAT ADDRESS KEYS FOCUS PART: after these keys the tag that has the focus contains FOCUS, and
-# the page holds PART.
+# typed WHAT ADDRESS KEYS FOCUS PART: after these keys the tag that has the focus contains FOCUS,
+# and the page holds PART.
 typed() {
     local dom
     browse "$2" '' "$3"
