@@ -17,6 +17,7 @@ struct explain_failure {
     int64_t work;        /* what that costs: elements of a bent form, else products or so */
     double right;        /* its distance from the right answer, in limits */
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
+    int64_t worst;       /* the element that is furthest off, of its tensor */
     bool copies_stand;   /* channels behind rotary_dim came back as they were */
     bool right_loosely;  /* within the limits of tables in the dtype */
 };

@@ -17,6 +17,7 @@ struct distance {
     double largest;      /* in units of the limit */
     double signed_error; /* sum, in units of the norm */
     int64_t n, n_told, n_missed;
+    int64_t worst;       /* the element of the largest, in its tensor */
 };
 
 /* Of a set (and what goes with each tensor) those that came back, in their order: a program may
@@ -59,6 +60,22 @@ double posref_explain_limit(const struct explain_failure *f, double want, double
                                             : least + extra;
 }
 
+/* How far one element is off, in units of its limit; negative: it tells nothing. */
+static double off_by(double *limit, const struct explain_failure *f, double want, double got,
+                     double least, double scale, double extra)
+{
+    const double off = fabs(got - want);
+    *limit = posref_explain_limit(f, want, least, extra * posref_unit(f->dtype) * scale);
+    /* A fault that makes infinities or NaN cannot have made a number. */
+    if (!isfinite(want) && isfinite(got))
+        return HUGE_VAL;
+    if ((*limit > TELLING * scale && scale > 0) || overflows(want, got, f->dtype))
+        return -1;
+    if (!(*limit > 0) && off == 0)
+        return 0;
+    return isfinite(off) && *limit > 0 ? off / *limit : HUGE_VAL;
+}
+
 /* How far `actual`, the output, is from the bent one, up to `stop` limits; `extra` u of the norm
  * are added to each limit. Infinite where they cannot be compared. */
 static void measure(struct distance *out, const struct posref_bent *bent,
@@ -75,19 +92,15 @@ static void measure(struct distance *out, const struct posref_bent *bent,
             out->largest = HUGE_VAL;
         for (int64_t k = 0; k < n && out->largest <= stop; k++) {
             const double scale = bent->scale[i][k];
-            const double least = bent->limit[i][k], off = fabs(g[k] - w[k]);
-            const double limit = posref_explain_limit(f, w[k], least, extra * u * scale);
-            /* A fault that makes infinities or NaN cannot have made a number. */
-            if (!isfinite(w[k]) && isfinite(g[k])) {
-                out->largest = HUGE_VAL;
-                continue;
+            double limit;
+            const double ratio = off_by(&limit, f, w[k], g[k], bent->limit[i][k], scale, extra);
+            if (ratio > out->largest) {
+                out->largest = ratio;
+                out->worst = k;
             }
-            if ((limit > TELLING * scale && scale > 0) || overflows(w[k], g[k], f->dtype))
+            if (ratio < 0 || (!isfinite(w[k]) && isfinite(g[k])))
                 continue;
-            out->n_missed += !(off <= limit);
-            if (limit > 0 || !(off == 0))
-                out->largest = fmax(out->largest,
-                                    isfinite(off) && limit > 0 ? off / limit : HUGE_VAL);
+            out->n_missed += !(fabs(g[k] - w[k]) <= limit);
             out->n_told += scale > 0;
             if (scale > 0 && limit <= 8 * u * scale) {
                 out->signed_error += copysign(1, w[k]) * (g[k] - w[k]) / scale;
@@ -151,6 +164,56 @@ static bool mend(struct posref_tensors *actual, const struct posref_claim *claim
 static bool mends(const struct posref_claim *claim)
 {
     return claim->fault[0]->mend || (claim->fault[1] && claim->fault[1]->mend);
+}
+
+/* Whether the first of the claim's faults that leaves something out can be what came back: whatever
+ * else should have. */
+static bool could_mend(const struct posref_tensors *actual, const struct posref_claim *claim,
+                       const struct explain_failure *f, const struct posref_arena *scratch)
+{
+    const int which = claim->fault[0]->mend ? 0 : 1;
+    const struct posref_claim alone = {{claim->fault[which], NULL}, {claim->value[which], 0}};
+    struct posref_tensors wanted = *f->golden, mended = *actual;
+    return !mends(claim) || (keep_named(&wanted, NULL, NULL, actual) &&
+                             mend(&mended, &alone, f, &wanted, scratch));
+}
+
+/* ---- elements as they are made: one that is off is enough ---- */
+
+struct glimpse {
+    const struct explain_failure *failure;
+    const struct posref_tensors *actual;
+    double extra; /* u of the norm that the limits may have more */
+    struct {
+        bool known;
+        const double *value; /* NULL: it did not come back, or in another shape */
+    } came[POSREF_MAX_TENSORS]; /* of each output */
+    bool missed;
+};
+
+static const double *value_of(struct glimpse *g, int tensor, const struct posref_tensor *want)
+{
+    if (!g->came[tensor].known) {
+        const struct posref_tensor *got = posref_tensors_find(g->actual, want->name);
+        const bool same = got && posref_tensor_count(got) == posref_tensor_count(want);
+        g->came[tensor].value = same ? got->data : NULL;
+        g->came[tensor].known = true;
+    }
+    return g->came[tensor].value;
+}
+
+static bool see(void *ctx, const struct posref_bent *bent, int tensor, int64_t element)
+{
+    struct glimpse *g = ctx;
+    const struct posref_tensor *want = &bent->outputs.item[tensor];
+    const double *got = value_of(g, tensor, want);
+    double limit;
+    if (!got)
+        return true; /* for the whole to say */
+    g->missed = off_by(&limit, g->failure, ((const double *)want->data)[element],
+                       got[element], bent->limit[tensor][element],
+                       bent->scale[tensor][element], g->extra) > 1;
+    return !g->missed;
 }
 
 /* The same shapes and the same bits of doubles. */
@@ -262,6 +325,7 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     struct posref_bent bent;
     struct distance d;
     f->copies_stand = f->bent = false;
+    f->worst = 0;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
@@ -275,6 +339,7 @@ void posref_explain_right(struct explain_failure *f, const struct posref_arena *
     const double u = posref_unit(f->dtype);
     measure(&d, &bent, f, &f->actual, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);
+    f->worst = d.worst;
     f->n_told = d.n_told;
     f->n_missed = d.largest <= 1 ? d.n : d.n_missed; /* a mean is wrong over all of them */
     f->right = d.largest <= 1 && !is_centred(&d, u, true) ? HUGE_VAL : d.largest;
@@ -312,10 +377,20 @@ enum explain_fit posref_explain_try_bend(double *residual, const struct posref_c
     if (f->copies_stand && bend->spec->rotary_dim > f->spec->rotary_dim)
         return EXPLAIN_MISSES;
     const double u = posref_unit(f->dtype);
+    const bool may_be_loose = is_narrow(f) && !f->right_loosely;
     struct posref_tensors in = *f->inputs, actual = f->actual;
     posref_claim_twist(&in, claim, bend, f->op, scratch);
     posref_claim_untwist(&actual, claim, bend, f->op, scratch);
-    enum posref_status status = posref_bend_eval(&bent, bend, f->op, &in, f->dtype, scratch, NULL);
+    if (!could_mend(&actual, claim, f, scratch) && !is_ambiguous(claim, bend, f))
+        return EXPLAIN_MISSES;
+    struct glimpse glimpse = {.failure = f, .actual = &actual, .extra = may_be_loose ? loose(f) : 0};
+    const struct posref_bend_watch watch = {see, &glimpse, f->worst};
+    struct posref_bend watched = *bend;
+    watched.watch = mends(claim) ? NULL : &watch;
+    enum posref_status status = posref_bend_eval(&bent, &watched, f->op, &in, f->dtype, scratch,
+                                                 NULL);
+    if (glimpse.missed)
+        return EXPLAIN_MISSES;
     if (status == POSREF_BAD_INPUT) {
         const enum explain_fit fit = try_exactly(residual, claim, bend, f, &in, &actual, scratch);
         return fit == EXPLAIN_MISSES && is_ambiguous(claim, bend, f) ? EXPLAIN_SAME : fit;
@@ -327,7 +402,7 @@ enum explain_fit posref_explain_try_bend(double *residual, const struct posref_c
     if (d.largest <= 1 && 2 * d.n_told < f->n_told)
         return EXPLAIN_SAME; /* angles too large to tell */
     bool fits = d.largest <= 1 && is_centred(&d, u, true);
-    if (!fits && is_narrow(f) && !f->right_loosely) {
+    if (!fits && may_be_loose) {
         measure(&d, &bent, f, &actual, loose(f), 1);
         fits = d.largest <= 1 && is_centred(&d, u, false);
     }

@@ -107,14 +107,18 @@ void posref_axes_pair(struct posref_axis_pair *out, const struct posref_spec *sp
     }
 }
 
+int posref_axes_width(const struct posref_spec *spec, int ladder)
+{
+    return has_own_ladders(spec) ? spec->axes_dims.item[ladder] : spec->rotary_dim;
+}
+
 const struct posref_spec *posref_axes_ladder(struct posref_spec *own,
                                              const struct posref_spec *spec, int ladder)
 {
     if (!has_own_ladders(spec) && !spec->given[POSREF_FIELD_AXES_NTK])
         return spec;
     *own = *spec;
-    if (has_own_ladders(spec))
-        own->rotary_dim = spec->axes_dims.item[ladder];
+    own->rotary_dim = posref_axes_width(spec, ladder);
     if (spec->given[POSREF_FIELD_AXES_NTK])
         own->axes_ntk.item[0] = spec->axes_ntk.item[ladder];
     return own;

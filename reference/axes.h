@@ -25,6 +25,9 @@ int posref_axes_ladders(const struct posref_spec *spec);
 /* The pair i < rotary_dim / 2. */
 void posref_axes_pair(struct posref_axis_pair *out, const struct posref_spec *spec, int i);
 
+/* Twice the length of a ladder: d of its exponent 2i/d, but with partial=proportional. */
+int posref_axes_width(const struct posref_spec *spec, int ladder);
+
 /* The spec of rope in one axis whose frequencies are that ladder: its rotary_dim is twice the
  * ladder's length. It is `spec` itself, or *own. */
 const struct posref_spec *posref_axes_ladder(struct posref_spec *own,

@@ -31,7 +31,7 @@ bool posref_bend_is_position(enum posref_bend_kind kind)
     return kind >= POSREF_BEND_POSITION_OFFSET && kind <= POSREF_BEND_POSITION_WHOLE;
 }
 
-static bool is_theta(enum posref_bend_kind kind)
+bool posref_bend_is_theta(enum posref_bend_kind kind)
 {
     return kind >= POSREF_BEND_YARN_FLAT && kind <= POSREF_BEND_THETA_F16;
 }
@@ -72,7 +72,7 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
     if (kind == POSREF_BEND_THETA_OVER_HEAD)
         return posref_axes_ladders(spec) > 1 &&
                spec->axes_ladder == POSREF_AXES_LADDER_INDEPENDENT;
-    if (is_theta(kind))
+    if (posref_bend_is_theta(kind))
         return true;
     if (op == POSREF_OP_FREQUENCIES)
         return kind == POSREF_BEND_TRUNCATED;
@@ -236,16 +236,30 @@ static void widen_step(double *limit, double x, enum posref_dtype dtype)
         *limit = high - low;
 }
 
-static void truncate_all(struct posref_bent *out, enum posref_dtype dtype)
+bool posref_bend_done(struct bend_job *job, int tensor, int64_t element)
 {
-    for (int i = 0; i < out->outputs.n; i++) {
-        double *value = out->outputs.item[i].data;
-        for (int64_t k = 0; k < posref_tensor_count(&out->outputs.item[i]); k++) {
-            if (posref_dtype_is_float8(dtype))
-                widen_step(&out->limit[i][k], value[k], dtype);
-            value[k] = truncate_to(value[k], dtype);
-        }
+    const struct posref_bend_watch *watch = job->bend->watch;
+    struct posref_bent *out = job->out;
+    if (posref_bend_has(job->bend, POSREF_BEND_TRUNCATED)) {
+        double *value = (double *)out->outputs.item[tensor].data + element;
+        if (posref_dtype_is_float8(job->dtype))
+            widen_step(&out->limit[tensor][element], *value, job->dtype);
+        *value = truncate_to(*value, job->dtype);
     }
+    return !watch || watch->see(watch->ctx, out, tensor, element);
+}
+
+int64_t posref_bend_first(const struct bend_job *job, int64_t n)
+{
+    const struct posref_bend_watch *watch = job->bend->watch;
+    return watch && watch->first >= 0 && watch->first < n ? watch->first : 0;
+}
+
+int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n_rows)
+{
+    const bool swapped = n_rows >= 2 && row >= n_rows - 2 &&
+                         posref_bend_has(job->bend, POSREF_BEND_LAST_ROWS);
+    return swapped ? 2 * n_rows - 3 - row : row;
 }
 
 enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref_bend *bend,
@@ -275,7 +289,5 @@ enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref
     case POSREF_SCHEME_ALIBI: status = posref_bend_alibi(&job); break;
     default: return posref_fail(err, POSREF_BAD_INPUT, "scheme", "has no bent form");
     }
-    if (status == POSREF_OK && posref_bend_has(bend, POSREF_BEND_TRUNCATED))
-        truncate_all(out, dtype);
     return status;
 }

@@ -86,9 +86,20 @@ struct posref_bend_step {
 
 #define POSREF_BEND_STEPS 6
 
+/* Who looks on while a bent form is made, and may have seen enough. */
+struct posref_bent;
+struct posref_bend_watch {
+    /* An element of out->outputs.item[tensor] is known, and its limit and scale; false: the others
+     * are not wanted, and stay unset. */
+    bool (*see)(void *ctx, const struct posref_bent *out, int tensor, int64_t element);
+    void *ctx;
+    int64_t first; /* the element that is made first, where the outputs have it */
+};
+
 struct posref_bend {
     const struct posref_spec *spec; /* completed; outlives the bend */
     bool wants_pairs;        /* posref_bent.pair is to be filled */
+    const struct posref_bend_watch *watch; /* or NULL; outlives the bend */
     struct posref_bend_step step[POSREF_BEND_STEPS];
     int n_steps;
 };

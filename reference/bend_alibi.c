@@ -46,6 +46,8 @@ static enum posref_status slopes(struct bend_job *job)
         scale[h] = fabs(value[h]);
         limit[h] = scale[h] * (4 + 2 * fabs(log(scale[h])) + h) * 0x1p-24 +
                    posref_bend_rounding(job, scale[h]);
+        if (!posref_bend_done(job, 0, h))
+            break;
     }
     return status;
 }
@@ -76,6 +78,54 @@ static const struct posref_tensor *grid(const struct bend_job *job, const char *
     return tensor ? tensor : posref_tensors_find(job->in, "positions");
 }
 
+/* Biases of [heads, queries, keys], or weights. */
+struct biases {
+    const struct posref_tensor *q, *k; /* positions */
+    const double *logits;              /* of weights, or NULL */
+    double *value, *limit, *scale;
+    double first; /* the position that queries count from, beside that of the keys */
+};
+
+static void fill_one(struct bend_job *job, const struct biases *b, int64_t e, double slope,
+                     double at_q)
+{
+    const int64_t n_q = b->q->shape[0], n_k = b->k->shape[0], j = e % n_k;
+    const int h = (int)(e / n_k / n_q);
+    const double k_slope = 6 + 2 * fabs(log(slope)) + h;
+    const double at_k = posref_bend_position(job->bend, ((double *)b->k->data)[j], j, h);
+    const double bias = bias_of(job->bend, slope, at_q, at_k);
+    const double logit = b->logits ? b->logits[e] : 0;
+    b->value[e] = bias + logit;
+    b->scale[e] = fabs(bias);
+    b->limit[e] = (k_slope * fabs(bias) + 3 * fabs(logit)) * 0x1p-24 +
+                  (b->logits ? 0 : posref_bend_rounding(job, bias));
+    if (b->logits && job->dtype != POSREF_F64 && job->dtype != POSREF_F32)
+        b->limit[e] += 2 * posref_bend_rounding(job, fabs(bias) + fabs(logit));
+}
+
+/* The keys of one query and head, from `first` on; false: the rest is not wanted. */
+static bool fill_row(struct bend_job *job, const struct biases *b, int64_t row, int64_t first)
+{
+    const int64_t n_q = b->q->shape[0], n_k = b->k->shape[0], n = row % n_q;
+    const int h = (int)(row / n_q);
+    const double slope = slope_of(job->bend, h);
+    const double at_q = posref_bend_position(job->bend, ((double *)b->q->data)[n], n, h) -
+                        b->first;
+    for (int64_t k = 0; k < n_k; k++) {
+        const int64_t e = row * n_k + (first + k) % n_k;
+        fill_one(job, b, e, slope, at_q);
+        if (!b->logits && !posref_bend_done(job, 0, e))
+            return false;
+    }
+    if (!b->logits)
+        return true;
+    soften(job, b->value + row * n_k, b->limit + row * n_k, b->scale + row * n_k, n_k);
+    for (int64_t k = 0; k < n_k; k++)
+        if (!posref_bend_done(job, 0, row * n_k + (first + k) % n_k))
+            return false;
+    return true;
+}
+
 enum posref_status posref_bend_alibi(struct bend_job *job)
 {
     const struct posref_bend *bend = job->bend;
@@ -88,33 +138,17 @@ enum posref_status posref_bend_alibi(struct bend_job *job)
         (!weights && job->op != POSREF_OP_BIAS))
         return posref_fail(job->err, POSREF_BAD_INPUT, "op", "has no bent form");
     const int64_t n_q = q->shape[0], n_k = k->shape[0];
-    const int64_t shape[] = {bend->spec->num_heads, n_q, n_k};
-    double *value, *limit, *scale;
-    enum posref_status status = posref_bend_output(&value, &limit, &scale, job,
+    const int64_t shape[] = {bend->spec->num_heads, n_q, n_k}, n_rows = shape[0] * n_q;
+    struct biases b = {.q = q, .k = k, .logits = weights ? logits->data : NULL};
+    enum posref_status status = posref_bend_output(&b.value, &b.limit, &b.scale, job,
                                                    weights ? "weights" : "bias", 3, shape);
-    double first = 0; /* top_left: the first query stands on the first key */
+    /* top_left: the first query stands on the first key */
     if (bend->spec->align == POSREF_ALIGN_TOP_LEFT && n_q > 0 && n_k > 0)
-        first = posref_bend_position(bend, ((double *)q->data)[0], 0, 0) -
-                posref_bend_position(bend, ((double *)k->data)[0], 0, 0);
-    for (int64_t row = 0; row < shape[0] * n_q && status == POSREF_OK; row++) {
-        const int h = (int)(row / n_q);
-        const double slope = slope_of(bend, h), k_slope = 6 + 2 * fabs(log(slope)) + h;
-        const double at_q = posref_bend_position(bend, ((double *)q->data)[row % n_q], row % n_q,
-                                                 h) - first;
-        for (int64_t j = 0; j < n_k; j++) {
-            const int64_t e = row * n_k + j;
-            const double at_k = posref_bend_position(bend, ((double *)k->data)[j], j, h);
-            const double bias = bias_of(bend, slope, at_q, at_k);
-            const double logit = weights ? ((const double *)logits->data)[e] : 0;
-            value[e] = bias + logit;
-            scale[e] = fabs(bias);
-            limit[e] = (k_slope * fabs(bias) + 3 * fabs(logit)) * 0x1p-24 +
-                       (weights ? 0 : posref_bend_rounding(job, bias));
-            if (weights && job->dtype != POSREF_F64 && job->dtype != POSREF_F32)
-                limit[e] += 2 * posref_bend_rounding(job, fabs(bias) + fabs(logit));
-        }
-        if (weights)
-            soften(job, value + row * n_k, limit + row * n_k, scale + row * n_k, n_k);
-    }
+        b.first = posref_bend_position(bend, ((double *)q->data)[0], 0, 0) -
+                  posref_bend_position(bend, ((double *)k->data)[0], 0, 0);
+    const int64_t first = posref_bend_first(job, n_rows * n_k);
+    for (int64_t n = 0; n < n_rows && n_k > 0 && status == POSREF_OK; n++)
+        if (!fill_row(job, &b, (first / n_k + n) % n_rows, first % n_k))
+            break;
     return status;
 }

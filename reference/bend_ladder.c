@@ -104,53 +104,85 @@ static double width_of(const struct posref_spec *spec, int n)
     return spec->exponent == POSREF_EXPONENT_D ? spec->dim - spec->dim % 2 : 2.0 * n - 2;
 }
 
+static double steps_of_magnitude(double magnitude, const struct posref_bend *bend)
+{
+    for (int k = 0; k < bend->n_steps; k++) {
+        if (bend->step[k].kind == POSREF_BEND_MAGNITUDE)
+            magnitude *= bend->step[k].value;
+        if (bend->step[k].kind == POSREF_BEND_MAGNITUDE_TWICE)
+            magnitude *= magnitude;
+    }
+    return magnitude;
+}
+
 enum posref_status posref_bend_ladder(struct bend_ladder *out, const struct bend_job *job, int n)
 {
     const struct posref_spec *spec = job->bend->spec;
     const size_t size = (size_t)(out->n = n);
     double *memory = job->arena->alloc(job->arena->ctx, 3 * size * sizeof *memory + 1);
     out->chain = job->arena->alloc(job->arena->ctx, size * sizeof *out->chain + 1);
-    if (!memory || !out->chain)
+    out->ready = job->arena->alloc(job->arena->ctx, size * sizeof *out->ready + 1);
+    if (!memory || !out->chain || !out->ready)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
+    for (int i = 0; i < n; i++)
+        out->ready[i] = false;
     out->recipe = posref_bend_recipe(job->bend);
     out->theta = memory;
     out->cosine_theta = memory + size;
     out->k = memory + 2 * size;
-    out->magnitude = magnitude_of(spec);
-    const double base = spec->scheme == POSREF_SCHEME_TIMESTEP ? spec->max_period : spec->base;
-    for (int i = 0; i < n; i++) {
-        struct judge_frequency f;
-        struct bend_rung rung = {.spec = spec, .i = i, .width = width_of(spec, n), .base = base};
-        posref_judge_frequency_fill(&f, spec, i);
-        if (spec->scheme == POSREF_SCHEME_ROPE && posref_axes_count(spec) > 1) {
-            struct posref_axis_pair at;
-            struct posref_spec own;
-            posref_axes_pair(&at, spec, i);
-            rung.i = at.index;
-            rung.width = posref_axes_ladder(&own, spec, at.ladder)->rotary_dim;
-        }
-        if (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_NTK)
-            rung.base = base * pow(spec->factor, rung.width / fmax(rung.width - 2, 1));
-        rung.plain = pow(rung.base, -2.0 * rung.i / rung.width);
-        out->theta[i] = f.theta;
-        if (out->recipe == POSREF_BEND_FLOAT32_RECURRENCE)
-            posref_bend_recipe_chain(&out->chain[i], &rung);
-        else if (out->recipe != POSREF_BEND_NOTHING)
-            out->theta[i] = posref_bend_recipe_theta(&rung, f.theta, out->recipe);
-        for (int k = 0; k < job->bend->n_steps; k++)
-            out->theta[i] = bend_theta(out->theta[i], &rung, &job->bend->step[k]);
-        out->cosine_theta[i] = out->theta[i];
-        if (posref_bend_has(job->bend, POSREF_BEND_THETA_SQUARED))
-            out->cosine_theta[i] *= pow(base, -2 / rung.width);
-        out->k[i] = f.k + f.recurrence + 8;
-    }
-    for (int k = 0; k < job->bend->n_steps; k++) {
-        if (job->bend->step[k].kind == POSREF_BEND_MAGNITUDE)
-            out->magnitude *= job->bend->step[k].value;
-        if (job->bend->step[k].kind == POSREF_BEND_MAGNITUDE_TWICE)
-            out->magnitude *= out->magnitude;
-    }
+    out->base = spec->scheme == POSREF_SCHEME_TIMESTEP ? spec->max_period : spec->base;
+    out->magnitude = steps_of_magnitude(magnitude_of(spec), job->bend);
     return POSREF_OK;
+}
+
+static void make_rung(struct bend_rung *rung, const struct bend_ladder *l,
+                      const struct posref_spec *spec, int i)
+{
+    *rung = (struct bend_rung){.spec = spec, .i = i, .width = width_of(spec, l->n),
+                               .base = l->base};
+    if (spec->scheme == POSREF_SCHEME_ROPE && posref_axes_count(spec) > 1) {
+        struct posref_axis_pair at;
+        posref_axes_pair(&at, spec, i);
+        rung->i = at.index;
+        rung->width = posref_axes_width(spec, at.ladder);
+    }
+    if (spec->scheme == POSREF_SCHEME_ROPE && spec->scaling == POSREF_SCALING_NTK)
+        rung->base *= pow(spec->factor, rung->width / fmax(rung->width - 2, 1));
+    rung->plain = pow(rung->base, -2.0 * rung->i / rung->width);
+}
+
+static double bent_theta(struct bend_ladder *l, const struct posref_bend *bend, int i,
+                         double theta)
+{
+    bool bends = l->recipe != POSREF_BEND_NOTHING;
+    struct bend_rung rung;
+    for (int k = 0; k < bend->n_steps; k++)
+        bends = bends || posref_bend_is_theta(bend->step[k].kind);
+    if (!bends)
+        return l->cosine_theta[i] = theta;
+    make_rung(&rung, l, bend->spec, i);
+    if (l->recipe == POSREF_BEND_FLOAT32_RECURRENCE)
+        posref_bend_recipe_chain(&l->chain[i], &rung);
+    else if (l->recipe != POSREF_BEND_NOTHING)
+        theta = posref_bend_recipe_theta(&rung, theta, l->recipe);
+    for (int k = 0; k < bend->n_steps; k++)
+        theta = bend_theta(theta, &rung, &bend->step[k]);
+    l->cosine_theta[i] = theta;
+    if (posref_bend_has(bend, POSREF_BEND_THETA_SQUARED))
+        l->cosine_theta[i] *= pow(l->base, -2 / rung.width);
+    return theta;
+}
+
+double posref_bend_theta(struct bend_ladder *l, const struct bend_job *job, int i)
+{
+    struct judge_frequency f;
+    if (l->ready[i])
+        return l->theta[i];
+    posref_judge_frequency_fill(&f, job->bend->spec, i);
+    l->theta[i] = bent_theta(l, job->bend, i, f.theta);
+    l->k[i] = f.k + f.recurrence + 8;
+    l->ready[i] = true;
+    return l->theta[i];
 }
 
 static double rounded_angle(const struct posref_bend *bend, double angle)
@@ -172,15 +204,16 @@ double posref_bend_magnitude(const struct bend_job *job, const struct bend_ladde
 }
 
 void posref_bend_turn(double *cosine, double *sine, double *error, const struct bend_job *job,
-                      const struct bend_ladder *ladder, int i, double position)
+                      struct bend_ladder *ladder, int i, double position)
 {
     const struct posref_bend *bend = job->bend;
+    const double theta = posref_bend_theta(ladder, job, i);
     if (ladder->recipe != POSREF_BEND_NOTHING) {
         posref_bend_recipe_turn(cosine, sine, error, job, ladder, i, position);
         return;
     }
-    const double angle = rounded_angle(bend, position * ladder->theta[i]);
-    const double other = ladder->cosine_theta[i] == ladder->theta[i]
+    const double angle = rounded_angle(bend, position * theta);
+    const double other = ladder->cosine_theta[i] == theta
                              ? angle : rounded_angle(bend, position * ladder->cosine_theta[i]);
     double c = cos(other), s = sin(angle);
     if (posref_bend_has(bend, POSREF_BEND_SINE_COSINE)) {
@@ -197,7 +230,7 @@ void posref_bend_turn(double *cosine, double *sine, double *error, const struct 
                          (5 + scale_error) * 0x1p-24;
     /* Where a table or an angle is rounded, float32 may go over to the next value. */
     double jump = 0;
-    const double exact = position * ladder->theta[i];
+    const double exact = position * theta;
     if (angle != exact) {
         const double slack = fabs(exact) * ladder->k[i] * 0x1p-24;
         jump = fabs(rounded_angle(bend, exact + slack) - rounded_angle(bend, exact - slack));

@@ -87,12 +87,12 @@ static void unit(struct judge_frequency *f, const struct posref_spec *spec)
     f->k += 2;
 }
 
-/* The ladder of base stretch^(r/(r-2)), where ln(stretch) is off by error u. */
-static void stretched(struct judge_frequency *f, const struct posref_spec *spec, int i,
+/* The ladder of base stretch^(r/(r-2)), r its width, where ln(stretch) is off by error u. */
+static void stretched(struct judge_frequency *f, const struct posref_spec *spec, int width, int i,
                       double log_stretch, double error)
 {
-    const double share = 2.0 * i / spec->rotary_dim;
-    double log_base = log(spec->base) + spec->rotary_dim / (spec->rotary_dim - 2.0) * log_stretch;
+    const double share = 2.0 * i / width;
+    double log_base = log(spec->base) + width / (width - 2.0) * log_stretch;
     plain(f, share * log_base, i);
     f->k += share * (2 + error + 2 * fabs(log_stretch));
     if (!(f->theta <= 1e6)) /* factor < 1 */
@@ -105,7 +105,7 @@ static void dynamic(struct judge_frequency *f, const struct posref_spec *spec, i
     const double times = posref_scaling_length(spec) / spec->original_max_position_embeddings;
     const double stretch = spec->factor * (times - 1) + 1;
     const double terms = spec->factor * times + fabs(spec->factor - 1);
-    stretched(f, spec, i, log(stretch), 3 * terms / stretch);
+    stretched(f, spec, spec->rotary_dim, i, log(stretch), 3 * terms / stretch);
 }
 
 static void dynamic_alpha(struct judge_frequency *f, const struct posref_spec *spec, int i)
@@ -113,7 +113,7 @@ static void dynamic_alpha(struct judge_frequency *f, const struct posref_spec *s
     double whole = 1;
     while (whole * spec->original_max_position_embeddings < posref_scaling_length(spec))
         whole *= 2;
-    stretched(f, spec, i, log(2 * whole - 1), 0);
+    stretched(f, spec, spec->rotary_dim, i, log(2 * whole - 1), 0);
 }
 
 /* theta / factor^e, e = (2 (i + 1) / r)^b: the power's exponent passes on e ln(factor) times the
@@ -132,26 +132,27 @@ static void longrope(struct judge_frequency *f, const struct posref_spec *spec, 
     f->k += 3; /* the divisor's rounding, the product with the power, one more for the reciprocal */
 }
 
-static void rope(struct judge_frequency *out, const struct posref_spec *spec, int i)
+/* Frequency i of a ladder. */
+static void rope(struct judge_frequency *out, const struct posref_spec *spec, int ladder, int i)
 {
-    const double share = 2.0 * i / spec->rotary_dim;
+    const int width = posref_axes_width(spec, ladder);
     if (i >= posref_layout_pairs(spec)) {
         *out = (struct judge_frequency){.theta = 0};
         return;
     }
     if (spec->axes_ladder == POSREF_AXES_LADDER_LOG_LINSPACE)
-        plain(out, i == 0 ? 0 : -i / (spec->rotary_dim / 2 - 1.0) * log(spec->base), i);
+        plain(out, i == 0 ? 0 : -i / (width / 2 - 1.0) * log(spec->base), i);
     else
-        plain(out, share * log(spec->base), i);
+        plain(out, 2.0 * i / width * log(spec->base), i);
     unit(out, spec);
     if (spec->given[POSREF_FIELD_AXES_NTK])
-        stretched(out, spec, i, log(spec->axes_ntk.item[0]), 0);
+        stretched(out, spec, width, i, log(spec->axes_ntk.item[ladder]), 0);
     switch (spec->scaling) {
     case POSREF_SCALING_LINEAR:
         out->theta /= spec->factor;
         out->k += 1;
         break;
-    case POSREF_SCALING_NTK: stretched(out, spec, i, log(spec->factor), 0); break;
+    case POSREF_SCALING_NTK: stretched(out, spec, width, i, log(spec->factor), 0); break;
     case POSREF_SCALING_YARN: yarn(out, spec, i); break;
     case POSREF_SCALING_LLAMA3:
         rotations(out, spec, spec->low_freq_factor, spec->high_freq_factor);
@@ -162,7 +163,7 @@ static void rope(struct judge_frequency *out, const struct posref_spec *spec, in
     case POSREF_SCALING_DYNAMIC: dynamic(out, spec, i); break;
     case POSREF_SCALING_DYNAMIC_ALPHA: dynamic_alpha(out, spec, i); break;
     case POSREF_SCALING_DYNAMIC_CONSTANT:
-        stretched(out, spec, i, log(spec->factor * (spec->factor - 1) + 1), 8);
+        stretched(out, spec, width, i, log(spec->factor * (spec->factor - 1) + 1), 8);
         break;
     case POSREF_SCALING_DYNAMIC_LINEAR:
         out->theta /= fmax(posref_scaling_length(spec) / spec->original_max_position_embeddings,
@@ -209,9 +210,8 @@ void posref_judge_frequency_fill(struct judge_frequency *out, const struct posre
     out->first = i == 0;
     if (spec->scheme == POSREF_SCHEME_ROPE) {
         struct posref_axis_pair at;
-        struct posref_spec own;
         posref_axes_pair(&at, spec, i);
-        rope(out, posref_axes_ladder(&own, spec, at.ladder), at.index);
+        rope(out, spec, at.ladder, at.index);
         out->axis = at.axis;
         out->first = at.index == 0;
         return;
