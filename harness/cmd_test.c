@@ -355,6 +355,8 @@ static enum posref_status run(struct arguments *a, int argc, char **argv, int *c
         status = open_baseline(a, err);
     if (status == POSREF_OK)
         posref_targets_open(&a->reports);
+    if (!posref_targets_stream(&a->reports) && posref_terminal_is(stderr))
+        a->reports.progress.file = stderr;
     if (status == POSREF_OK)
         status = posref_test_run(&conforms, &n_judged, &a->options, posref_targets_keep,
                                  &a->reports, err);
@@ -401,6 +403,7 @@ int posref_cmd_test(int argc, char **argv)
     posref_buffer_init(&a->command, 1 << 20);
     posref_targets_init(&a->reports, stdout);
     enum posref_status status = run(a, argc, argv, &code, &err);
+    posref_progress_hide(&a->reports.progress);
     if (status != POSREF_OK)
         code = posref_report_error("test", status, &err);
     posref_buffer_clear(&a->config);

@@ -67,10 +67,19 @@ void posref_targets_open(struct posref_report_targets *targets)
     }
 }
 
+bool posref_targets_stream(const struct posref_report_targets *targets)
+{
+    for (int k = 0; k < targets->n; k++)
+        if (!targets->item[k].format->draw && !targets->item[k].path)
+            return true;
+    return false;
+}
+
 bool posref_targets_keep(void *ctx, const char *lines, size_t size_bytes)
 {
     struct posref_report_targets *targets = ctx;
     posref_buffer_add(&targets->lines, lines, size_bytes);
+    posref_progress_take(&targets->progress, lines, size_bytes);
     for (int k = 0; k < targets->n; k++) {
         struct posref_report_target *target = &targets->item[k];
         if (!target->format->draw && !target->failed)
@@ -88,10 +97,29 @@ static bool write_text(FILE *file, const struct posref_buffer *text)
     return written == text->length && fflush(file) == 0;
 }
 
+/* Draws the report; text is coloured where it goes to a terminal. */
+static void draw(struct posref_buffer *out, const struct posref_report_target *target,
+                 const struct posref_tally *tally)
+{
+    struct posref_buffer plain;
+    if (target->format->draw != posref_report_text || !posref_terminal_has_colours(target->file)) {
+        target->format->draw(out, tally);
+        return;
+    }
+    posref_buffer_init(&plain, MAX_STREAM_BYTES);
+    posref_report_text(&plain, tally);
+    posref_buffer_add(&plain, "", 1);
+    out->failed = plain.failed;
+    if (!plain.failed)
+        posref_terminal_colour(out, plain.data);
+    posref_buffer_clear(&plain);
+}
+
 enum posref_status posref_targets_write(struct posref_report_targets *targets,
                                         struct posref_error *err)
 {
     struct posref_tally tally;
+    posref_progress_hide(&targets->progress);
     enum posref_status status =
         posref_tally_read(&tally, targets->lines.data, targets->lines.length, err);
     if (status != POSREF_OK)
@@ -101,7 +129,7 @@ enum posref_status posref_targets_write(struct posref_report_targets *targets,
         struct posref_buffer text;
         posref_buffer_init(&text, MAX_STREAM_BYTES);
         if (target->format->draw && !target->failed)
-            target->format->draw(&text, &tally);
+            draw(&text, target, &tally);
         target->failed = target->failed || !write_text(target->file, &text);
         posref_buffer_clear(&text);
         if (target->failed && status == POSREF_OK)

@@ -4,7 +4,7 @@
 #ifndef POSREF_REPORT_TARGETS_H
 #define POSREF_REPORT_TARGETS_H
 
-#include "report.h"
+#include "report_terminal.h"
 
 #define POSREF_MAX_REPORTS 16
 
@@ -20,6 +20,7 @@ struct posref_report_targets {
     int n;
     FILE *standard;
     struct posref_buffer lines; /* the stream so far */
+    struct posref_progress progress; /* its file: the caller's to set, once they are open */
 };
 
 /* standard: where reports without a file go. */
@@ -30,6 +31,8 @@ POSREF_MUST_USE enum posref_status posref_targets_add(struct posref_report_targe
                                                       const char *text, struct posref_error *err);
 /* Opens them; one that cannot be opened is an error of posref_targets_write. None: text. */
 void posref_targets_open(struct posref_report_targets *targets);
+/* Whether lines go to the standard one as they come. */
+bool posref_targets_stream(const struct posref_report_targets *targets);
 /* A sink of a run (ctx is the targets): keeps the lines, and passes them on to jsonl. */
 bool posref_targets_keep(void *ctx, const char *lines, size_t size_bytes);
 /* Draws every report; the first that cannot be written is the error, after the others. */
