@@ -57,6 +57,7 @@ static void read_header(struct merging *m, const json_t *line)
         fail(m, "is no shard of a run: its header names none");
         return;
     }
+    json_decref(m->own_header); /* of a file that was cut off */
     m->own_header = json_incref((json_t *)(uintptr_t)line);
     if (!m->header)
         m->header = json_incref((json_t *)(uintptr_t)line);
@@ -132,9 +133,11 @@ static void read_vector(struct merging *m, const json_t *line, const char *text,
 /* Kept under the shard's number: they are added up in that order. */
 static void read_footer(struct merging *m, const json_t *line)
 {
-    if (m->own_header)
-        m->footer[integer_of(json_object_get(m->own_header, "shard"), "index")] =
-            json_incref((json_t *)(uintptr_t)line);
+    if (m->own_header) {
+        json_t **place = &m->footer[integer_of(json_object_get(m->own_header, "shard"), "index")];
+        json_decref(*place); /* a shard may be given twice: an error, said at its header */
+        *place = json_incref((json_t *)(uintptr_t)line);
+    }
     json_decref(m->own_header);
     m->own_header = NULL;
 }
