@@ -239,7 +239,7 @@ static bool is_right(const struct posref_bend *bend, const struct explain_failur
            same_tensors(actual, &f->actual);
 }
 
-/* Whether one query is enough to see that scores or attention are not these. */
+/* Whether one element is enough to see that scores or attention are not these. */
 static bool misses_at_a_glance(const struct posref_bend *bend, const struct explain_failure *f,
                                const struct posref_tensors *in,
                                const struct posref_tensors *actual,
@@ -248,8 +248,8 @@ static bool misses_at_a_glance(const struct posref_bend *bend, const struct expl
     bool fails;
     return (f->op == POSREF_OP_SCORES || f->op == POSREF_OP_ATTENTION) &&
            actual->n == f->golden->n && /* terms need not have been saved */
-           posref_judge_glance(&fails, bend->spec, f->op, in, actual, f->dtype, scratch, NULL) ==
-               POSREF_OK && fails;
+           posref_judge_glance(&fails, bend->spec, f->op, f->worst, in, actual, f->dtype, scratch,
+                               NULL) == POSREF_OK && fails;
 }
 
 /* The reference itself under another spec or other positions, judged as a right answer would be. */
@@ -319,18 +319,38 @@ static int64_t work_of(const struct explain_failure *f)
     return products + 64 * (products / q->shape[q->rank - 1] + n);
 }
 
+/* The element of the first output that is furthest from golden, where the two have one shape. */
+static int64_t farthest(const struct explain_failure *f)
+{
+    const struct posref_tensor *got = &f->actual.item[0];
+    const struct posref_tensor *want = posref_tensors_find(f->golden, got->name);
+    const int64_t n = want && posref_tensor_count(want) == posref_tensor_count(got)
+                          ? posref_tensor_count(got) : 0;
+    int64_t found = 0;
+    double most = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const double expected = posref_tensor_value(want, k);
+        const double off = fabs(posref_tensor_value(got, k) - expected);
+        if (!isfinite(expected) || off <= most)
+            continue;
+        most = isnan(off) ? HUGE_VAL : off;
+        found = k;
+    }
+    return found;
+}
+
 void posref_explain_right(struct explain_failure *f, const struct posref_arena *scratch)
 {
     const struct posref_bend right = {.spec = f->spec};
     struct posref_bent bent;
     struct distance d;
     f->copies_stand = f->bent = false;
-    f->worst = 0;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
     f->right_loosely = false;
     f->work = work_of(f);
+    f->worst = farthest(f);
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK ||
         !keep_named(&bent.outputs, bent.limit, bent.scale, &f->actual))
         return;

@@ -209,6 +209,32 @@ enum posref_status posref_attention_input(const double **out, int64_t *heads,
                   : posref_job_input(out, a->job, name, rank + 1, by_head);
 }
 
+/* Everything, or what makes one element. */
+static void choose_part(struct posref_attention *a)
+{
+    const int64_t *glance = a->job->glance;
+    const bool scores = a->job->op == POSREF_OP_SCORES;
+    const int64_t n = scores ? a->heads * a->n_q * a->n_k : a->n_q * a->heads * a->dim_v;
+    int64_t at = glance && *glance >= 0 && *glance < n ? *glance : 0;
+    a->to_q = a->n_q;
+    a->to_head = a->heads;
+    a->to_k = a->n_k;
+    a->to_c = a->dim_v;
+    if (!glance || n == 0)
+        return;
+    if (scores) {
+        a->to_k = (a->from_k = at % a->n_k) + 1;
+        at /= a->n_k;
+        a->to_q = (a->from_q = at % a->n_q) + 1;
+        a->to_head = (a->from_head = at / a->n_q) + 1;
+    } else {
+        a->to_c = (a->from_c = at % a->dim_v) + 1;
+        at /= a->dim_v;
+        a->to_head = (a->from_head = at % a->heads) + 1;
+        a->to_q = (a->from_q = at / a->heads) + 1;
+    }
+}
+
 enum posref_status posref_attention_open(struct posref_attention *a, struct posref_job *job)
 {
     int64_t n_v;
@@ -237,8 +263,7 @@ enum posref_status posref_attention_open(struct posref_attention *a, struct posr
         status = posref_attention_read_positions(a, a->hook->positions, 1);
     if (status == POSREF_OK)
         status = check_positions(a);
-    a->from_q = job->glance ? a->n_q - 1 : 0;
-    a->to_head = job->glance ? 1 : a->heads;
+    choose_part(a);
     a->by_head = status == POSREF_OK && posref_tensors_find(job->in, "q")->rank == 3;
     return status;
 }
@@ -278,9 +303,9 @@ static enum posref_status all_scores(double *const *out, struct posref_attention
     struct posref_attention_score *score = posref_job_alloc(a->job, 1, sizeof *score);
     if (!score)
         return POSREF_NO_MEMORY;
-    for (int64_t i = a->from_q; i < a->n_q; i++)
-        for (int64_t j = 0; j < a->n_k; j++)
-            for (int64_t head = 0; head < a->to_head && status == POSREF_OK; head++) {
+    for (int64_t i = a->from_q; i < a->to_q; i++)
+        for (int64_t j = a->from_k; j < a->to_k; j++)
+            for (int64_t head = a->from_head; head < a->to_head && status == POSREF_OK; head++) {
                 const int64_t at = (head * a->n_q + i) * a->n_k + j;
                 status = round_score(out, at, score, a, head, i, j);
                 if (!posref_attention_sees(a, i, j))

@@ -29,7 +29,9 @@ struct posref_attention {
     const struct posref_attention_hook *hook;
     const double *q, *k, *v, *mask; /* v, mask: NULL when not given */
     int64_t n_q, n_k, heads, kv_heads, v_heads, dim, dim_v;
-    int64_t from_q, to_head;    /* computed: queries from this one on, heads before this one */
+    /* What is computed, each from its first to before its last: queries, heads, keys of scores, and
+     * channels of attention. */
+    int64_t from_q, to_q, from_head, to_head, from_k, to_k, from_c, to_c;
     bool by_head;               /* q is 3-D: scores have a dimension of heads */
     struct posref_positions q_positions, k_positions; /* value NULL: none */
     const char *const *terms;   /* the hook's; begin() may set others */
@@ -38,6 +40,7 @@ struct posref_attention {
     int scale_factor;           /* the scale is 1/sqrt(dim scale_factor): 1, or what begin() sets */
     void *state;                /* the hook's own, from begin() */
     struct posref_ball *phi;    /* linear: scratch [2, dim] */
+    const struct judge_frequency *frequency; /* of rope's columns, for its estimates */
     unsigned prec_bits;         /* that `root` and `scale` are for; 0: none yet */
     struct posref_ball root;    /* the scale is scale / root */
     struct posref_ball scale;
@@ -168,12 +171,12 @@ posref_attention_rope_add(struct posref_ball *sum, const struct posref_attention
 POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
                                                             struct posref_attention *a);
 
-/* eval.c: posref_eval of the last query of the first head; other elements of the outputs are not
- * set. */
+/* eval.c: posref_eval of one element of scores (and of that element of their terms) or of attention,
+ * or of the first where there are not so many; the others are not set. */
 POSREF_MUST_USE enum posref_status
 posref_eval_glance(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
-                   const struct posref_tensors *in, const struct posref_arena *arena,
-                   struct posref_error *err);
+                   int64_t element, const struct posref_tensors *in,
+                   const struct posref_arena *arena, struct posref_error *err);
 /* The two ops, as far as the job asks for them; schemes without a hook have neither. */
 POSREF_MUST_USE enum posref_status posref_attention_eval(struct posref_job *job);
 /* Whether they are all that op all can mean: for schemes of tables, which take positions. */

@@ -137,7 +137,7 @@ static enum posref_status at_precision(double *out, bool *decided, const struct 
         : spec->slips & POSREF_SLIP_SOFTMAX_QUERIES ? over_queries(&sum, row, prec_bits)
                                                     : exponentials(&sum, row, prec_bits);
     *decided = true;
-    for (int64_t c = 0; c < row->a->dim_v && status == POSREF_OK && *decided; c++) {
+    for (int64_t c = row->a->from_c; c < row->a->to_c && status == POSREF_OK && *decided; c++) {
         status = channel(&value, row, &sum, c, prec_bits);
         if (status == POSREF_OK)
             *decided = posref_attention_round(&out[c], &value, prec_bits);
@@ -171,8 +171,8 @@ enum posref_status posref_attention_softmax(double *out, struct posref_attention
     row.score = posref_job_alloc(a->job, 2, sizeof *row.score);
     if (!row.key || !row.term || !row.score)
         return POSREF_NO_MEMORY;
-    for (row.i = a->from_q; row.i < a->n_q; row.i++)
-        for (row.head = 0; row.head < a->to_head && status == POSREF_OK; row.head++)
+    for (row.i = a->from_q; row.i < a->to_q; row.i++)
+        for (row.head = a->from_head; row.head < a->to_head && status == POSREF_OK; row.head++)
             status = one_row(out + (row.i * a->heads + row.head) * a->dim_v, &row);
     return status;
 }

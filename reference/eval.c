@@ -50,7 +50,7 @@ static enum posref_status run(struct posref_job *job, const struct posref_scheme
 }
 
 static enum posref_status eval(struct posref_tensors *out, const struct posref_spec *spec,
-                               const struct posref_plan *plan, enum posref_op op, bool glance,
+                               const struct posref_plan *plan, enum posref_op op, const int64_t *glance,
                                const struct posref_tensors *in, const struct posref_arena *arena,
                                struct posref_error *err)
 {
@@ -82,14 +82,15 @@ enum posref_status posref_eval(struct posref_tensors *out, const struct posref_s
                                enum posref_op op, const struct posref_tensors *in,
                                const struct posref_arena *arena, struct posref_error *err)
 {
-    return eval(out, spec, NULL, op, false, in, arena, err);
+    return eval(out, spec, NULL, op, NULL, in, arena, err);
 }
 
 enum posref_status posref_eval_glance(struct posref_tensors *out, const struct posref_spec *spec,
-                                      enum posref_op op, const struct posref_tensors *in,
+                                      enum posref_op op, int64_t element,
+                                      const struct posref_tensors *in,
                                       const struct posref_arena *arena, struct posref_error *err)
 {
-    return eval(out, spec, NULL, op, true, in, arena, err);
+    return eval(out, spec, NULL, op, &element, in, arena, err);
 }
 
 struct posref_prepared {
@@ -120,5 +121,5 @@ enum posref_status posref_eval_prepared(struct posref_tensors *out,
                                         const struct posref_tensors *in,
                                         const struct posref_arena *arena, struct posref_error *err)
 {
-    return eval(out, &prepared->spec, prepared->plan, op, false, in, arena, err);
+    return eval(out, &prepared->spec, prepared->plan, op, NULL, in, arena, err);
 }

@@ -68,13 +68,14 @@ posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum 
              const struct posref_tensors *actual, enum posref_dtype dtype, enum posref_grade gate,
              const struct posref_arena *arena, struct posref_error *err);
 
-/* Whether the last query of the first head alone shows that scores or attention (`op`; others are
- * POSREF_BAD_INPUT) do not follow the spec, under any grade: it alone is evaluated and compared.
- * Much quicker than posref_eval and posref_judge, which fail whatever it fails; what it does not
- * fail is for them to decide. *fails is set on success. */
+/* Whether one element alone (its number in the first output; 0 where there are not so many) shows
+ * that scores, with their terms, or attention (`op`; others are POSREF_BAD_INPUT) do not follow the
+ * spec, under any grade: it alone is evaluated and compared. Much quicker than posref_eval and
+ * posref_judge, which fail whatever it fails; what it does not fail is for them to decide. *fails
+ * is set on success. */
 POSREF_MUST_USE enum posref_status
 posref_judge_glance(bool *fails, const struct posref_spec *spec, enum posref_op op,
-                    const struct posref_tensors *inputs, const struct posref_tensors *actual,
+                    int64_t element, const struct posref_tensors *inputs, const struct posref_tensors *actual,
                     enum posref_dtype dtype, const struct posref_arena *arena,
                     struct posref_error *err);
 

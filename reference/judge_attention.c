@@ -54,14 +54,13 @@ void posref_attention_rope_estimate(struct posref_attention_estimate *out,
         out->size += size;
         for (int which = 0; which < 2; which++) {
             const int column = pair->column[which], axis = plan->column[column].axis;
-            struct judge_frequency f;
-            posref_judge_frequency_fill(&f, a->job->spec, column);
-            double angle = f.theta * (fabs(a->q_positions.value[axis * a->n_q + i]) +
+            const struct judge_frequency *f = &a->frequency[column];
+            double angle = f->theta * (fabs(a->q_positions.value[axis * a->n_q + i]) +
                                       fabs(a->k_positions.value[axis * a->n_k + j]));
             if (size == 0 || angle == 0)
                 continue; /* k may be infinite */
-            out->angle += 0.5 * size * f.k * angle;
-            out->recurrence += 0.5 * size * f.recurrence * angle;
+            out->angle += 0.5 * size * f->k * angle;
+            out->recurrence += 0.5 * size * f->recurrence * angle;
         }
     }
 }
@@ -159,12 +158,14 @@ static void score_unit(struct judged *g, int tensor, int64_t head, int64_t i, in
 static enum posref_status score_units(struct judged *g)
 {
     const struct posref_attention *a = &g->a;
-    const int64_t count = a->to_head * (a->n_q - a->from_q) * a->n_k;
+    const int64_t count = (a->to_head - a->from_head) * (a->to_q - a->from_q) *
+                          (a->to_k - a->from_k);
     enum posref_status status = posref_judge_allocate(g->c, count * g->c->golden->n);
     for (int tensor = 0; tensor < g->c->golden->n && status == POSREF_OK; tensor++)
-        for (int64_t head = 0; head < a->to_head; head++)
-            for (int64_t at = a->from_q * a->n_k; at < a->n_q * a->n_k; at++)
-                score_unit(g, tensor, head, at / a->n_k, at % a->n_k);
+        for (int64_t head = a->from_head; head < a->to_head; head++)
+            for (int64_t i = a->from_q; i < a->to_q; i++)
+                for (int64_t j = a->from_k; j < a->to_k; j++)
+                    score_unit(g, tensor, head, i, j);
     return status;
 }
 
@@ -266,17 +267,34 @@ static double furthest(const struct judged *g, double want)
     return distance + rounding * largest;
 }
 
+/* The element itself from correctly rounded scores, and what may be wrong with it beside its
+ * scale: each weight errs by that of its score and the largest one, the sums by their lengths; and
+ * eight times that, as the limit goes by the element. */
+static double estimate_attention(struct judged *g, int64_t element, int64_t head, int64_t i)
+{
+    const double *score = g->score + (head * g->a.n_q + i) * g->a.n_k;
+    double *want = (double *)g->c->estimated->item[0].data + element, largest = 0;
+    *want = 0;
+    for (int64_t j = 0; j < g->a.n_k; j++) {
+        *want += g->weight[j] * g->value[j];
+        largest = fmax(largest, isfinite(score[j]) ? fabs(score[j]) : 0);
+    }
+    return (2 * largest + (double)g->a.n_k + 8) * 0x1p-49;
+}
+
 static enum posref_status attention_unit(struct judged *g, int64_t head, int64_t i, int64_t c)
 {
     struct posref_attention *a = &g->a;
     const double u = posref_unit(POSREF_F32);
+    const int64_t element = (i * a->heads + head) * a->dim_v + c;
     enum posref_status status = values(g, head, i, c);
-    struct judge_unit *unit = add_unit(g, 0, (i * a->heads + head) * a->dim_v + c, head, i);
+    const double inexact = g->c->estimated ? estimate_attention(g, element, head, i) : 0;
+    struct judge_unit *unit = add_unit(g, 0, element, head, i);
     for (int64_t j = 0; j < a->n_k; j++)
         unit->scale += g->weight[j] * fabs(g->value[j]);
     unit->out_scale[0] = fabs(unit->want[0]);
     /* Exponentials below the smallest normal float32 may be flushed to zero. */
-    unit->floor = 0x1p-120;
+    unit->floor = 0x1p-120 + inexact * unit->scale;
     if (status != POSREF_OK || unit->scale == 0)
         return status;
     const double want = unit->want[0], plain = spread(g, errors(g, head, i, HOW_FLOAT32), want);
@@ -292,15 +310,42 @@ static enum posref_status attention_units(struct judged *g)
 {
     struct posref_attention *a = &g->a;
     enum posref_status status =
-        posref_judge_allocate(g->c, (a->n_q - a->from_q) * a->to_head * a->dim_v);
+        posref_judge_allocate(g->c, (a->to_q - a->from_q) * (a->to_head - a->from_head) *
+                                        (a->to_c - a->from_c));
     if (status == POSREF_OK)
         status = posref_attention_scores(g->score, a);
-    for (int64_t i = a->from_q; i < a->n_q; i++)
-        for (int64_t head = 0; head < a->to_head && status == POSREF_OK; head++) {
+    for (int64_t i = a->from_q; i < a->to_q; i++)
+        for (int64_t head = a->from_head; head < a->to_head && status == POSREF_OK; head++) {
             weights(g, head, i);
-            for (int64_t c = 0; c < a->dim_v && status == POSREF_OK; c++)
+            for (int64_t c = a->from_c; c < a->to_c && status == POSREF_OK; c++)
                 status = attention_unit(g, head, i, c);
         }
+    return status;
+}
+
+/* Golden's shape is what came back. */
+static enum posref_status make_room(struct judge_case *c, const struct posref_attention *a)
+{
+    const struct posref_tensor *actual = &c->actual->item[0];
+    const int64_t n = a->n_q * a->heads * a->dim_v;
+    if (posref_tensor_count(actual) != n)
+        return posref_fail(c->err, POSREF_BAD_INPUT, actual->name, "has another shape");
+    c->estimated->n = 1;
+    c->estimated->item[0] = *actual;
+    c->estimated->item[0].dtype = POSREF_F64;
+    c->estimated->item[0].data = c->arena->alloc(c->arena->ctx, (size_t)n * sizeof(double) + 1);
+    return c->estimated->item[0].data ? POSREF_OK : POSREF_NO_MEMORY;
+}
+
+/* Rope's estimates ask for each frequency once for every query, key and head. */
+static enum posref_status fill_frequencies(struct judge_case *c, struct posref_attention *a)
+{
+    struct judge_frequency *frequency;
+    if (a->hook->estimate != posref_attention_rope_estimate)
+        return POSREF_OK;
+    enum posref_status status =
+        posref_judge_frequencies(&frequency, c, posref_attention_rope_plan(a)->n_columns);
+    a->frequency = status == POSREF_OK ? frequency : NULL;
     return status;
 }
 
@@ -328,6 +373,10 @@ enum posref_status posref_judge_units_attention(struct judge_case *c)
     memset(g, 0, sizeof *g);
     g->c = c;
     enum posref_status status = posref_attention_open(&g->a, &job);
+    if (status == POSREF_OK)
+        status = fill_frequencies(c, &g->a);
+    if (status == POSREF_OK && c->estimated)
+        status = make_room(c, &g->a);
     if (status != POSREF_OK)
         return status;
     if (posref_attention_is_linear(c->spec))

@@ -113,10 +113,11 @@ enum posref_status posref_judge_units_linear(struct judge_case *c,
     if (!g.held.q || !g.held.k)
         return POSREF_NO_MEMORY;
     enum posref_status status =
-        posref_judge_allocate(c, (a->n_q - a->from_q) * a->to_head * a->dim_v);
-    for (int64_t i = a->from_q; i < a->n_q && status == POSREF_OK; i++)
-        for (int64_t head = 0; head < a->to_head; head++)
-            for (int64_t channel = 0; channel < a->dim_v; channel++)
+        posref_judge_allocate(c, (a->to_q - a->from_q) * (a->to_head - a->from_head) *
+                                     (a->to_c - a->from_c));
+    for (int64_t i = a->from_q; i < a->to_q && status == POSREF_OK; i++)
+        for (int64_t head = a->from_head; head < a->to_head; head++)
+            for (int64_t channel = a->from_c; channel < a->to_c; channel++)
                 add_unit(&g, head, i, channel);
     return status;
 }

@@ -35,7 +35,7 @@ struct posref_job {
     const struct posref_spec *spec; /* completed */
     const struct posref_plan *plan; /* of the spec, when it has been prepared; else NULL */
     enum posref_op op;
-    bool glance; /* of scores and attention the last query of the first head alone */
+    const int64_t *glance; /* NULL, or the element of scores or attention that is wanted alone */
     const struct posref_tensors *in;
     struct posref_tensors *out;
     const struct posref_arena *arena;
