@@ -44,6 +44,7 @@ struct explain_class {
     signed char first_fit[EXPLAIN_SINGLES]; /* enum explain_fit of each single and failure[0] */
     struct posref_claim second; /* of those that do not fit, the one that did so longest */
     int second_fits, second_killer; /* how many failures it fits, and the first it does not; -1 */
+    int killer; /* of `failure`: the one that the last claim fell on that got beyond the first */
     int chosen; /* index of the explanation, or -1 */
 };
 

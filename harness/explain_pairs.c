@@ -13,25 +13,32 @@ static bool afford(struct posref_explainer *e, const struct explain_failure *f)
 
 /* What a fault alone does to the first failure. */
 static void fill_alone(struct explain_single *single, const struct explain_search *s,
-                       enum explain_fit alone)
+                       struct posref_spec *changed, enum explain_fit alone)
 {
     const struct explain_failure *first = posref_explain_failure(s, 0);
     struct posref_bend bend;
-    struct posref_spec changed;
     single->takes_part =
-        posref_claim_bend(&bend, &changed, &single->claim, first->spec, first->op) != 0;
+        posref_claim_bend(&bend, changed, &single->claim, first->spec, first->op) != 0;
     single->changes_spec = bend.spec != first->spec;
+    single->changed = single->takes_part && single->changes_spec ? changed : NULL;
     single->alone = alone;
 }
 
 /* Which of the two, in their order, take part in the pair. Where no spec changes, those that do so
- * alone. */
+ * alone; where one of them changes it as it does alone, the steps are what is left to add. */
 static unsigned parts_of(struct posref_bend *bend, struct posref_spec *changed,
                          const struct posref_claim *pair, const struct explain_single *a,
                          const struct explain_single *b, const struct explain_failure *f)
 {
+    const bool none = !a->changes_spec && !b->changes_spec;
     if ((!a->takes_part && !b->changes_spec) || (!b->takes_part && !a->changes_spec))
         return (a->takes_part ? 1U : 0U) | (b->takes_part ? 2U : 0U);
+    if (none)
+        return posref_claim_steps(bend, pair, f->spec, f->op);
+    if (a->changed && !posref_fault_is_spec(b->claim.fault[0]))
+        return 1U | posref_claim_steps(bend, pair, a->changed, f->op);
+    if (b->changed && !a->changes_spec)
+        return 2U | posref_claim_steps(bend, pair, b->changed, f->op);
     return posref_claim_bend(bend, changed, pair, f->spec, f->op);
 }
 
@@ -79,11 +86,11 @@ void posref_explain_pairs(struct explain_search *s)
 {
     const struct posref_claim second = s->class->second; /* alone it fits some failures */
     for (int a = 0; a < s->n_singles; a++)
-        fill_alone(&s->single[a], s, (enum explain_fit)s->class->first_fit[a]);
+        fill_alone(&s->single[a], s, &s->changed[a], (enum explain_fit)s->class->first_fit[a]);
     posref_explain_examine_slopes(s);
     if (second.fault[0] && !second.fault[1]) {
         struct explain_single partial = single_of(&second);
-        fill_alone(&partial, s, EXPLAIN_FITS);
+        fill_alone(&partial, s, &s->changed[EXPLAIN_SINGLES], EXPLAIN_FITS);
         for (int b = 0; b < s->n_singles; b++)
             if (!examine_pair(s, &partial, &s->single[b]))
                 return;

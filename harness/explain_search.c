@@ -68,6 +68,14 @@ static void remember(struct explain_search *s, const struct posref_claim *claim)
         s->found[s->n_found++] = *claim;
 }
 
+/* Whether a pair falls on the failure that another claim fell on: most do, and one is enough. */
+static bool falls_at_once(struct explain_search *s, const struct posref_claim *claim)
+{
+    double residual;
+    return claim->fault[1] && s->class->killer > 0 &&
+           try_one(&residual, s, claim, s->class->killer) == EXPLAIN_MISSES;
+}
+
 enum explain_fit posref_explain_examine(struct explain_search *s,
                                         const struct posref_claim *claim)
 {
@@ -79,11 +87,14 @@ enum explain_fit posref_explain_examine(struct explain_search *s,
     for (int k = 0; k < c->n_alive; k++)
         if (posref_claim_same(&c->alive[k].claim, claim))
             return EXPLAIN_FITS;
+    if (falls_at_once(s, claim))
+        return EXPLAIN_MISSES;
     for (int k = 0; k < c->n; k++) {
         double residual = 0;
         enum explain_fit fit = try_one(&residual, s, claim, k);
         first = k == 0 ? fit : first;
         if (fit == EXPLAIN_MISSES) {
+            c->killer = k > 0 ? k : c->killer;
             if (n_fits > c->second_fits) {
                 c->second = *claim;
                 c->second_fits = n_fits;

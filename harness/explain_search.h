@@ -13,6 +13,7 @@ struct explain_single {
     struct posref_claim claim;
     int order; /* in the registry */
     bool changes_spec, takes_part;
+    struct posref_spec *changed; /* when it takes part and changes the spec; of the search */
     enum explain_fit alone;
 };
 
@@ -20,6 +21,7 @@ struct explain_search {
     struct posref_explainer *e;
     struct explain_class *class;
     struct explain_single single[EXPLAIN_SINGLES];
+    struct posref_spec changed[EXPLAIN_SINGLES + 1]; /* their specs, and that of one more */
     int n_singles;
     int scheme; /* that they are listed for; -1: none */
     const struct posref_fault *estimated[EXPLAIN_ESTIMATED]; /* whose values outputs show */
@@ -42,7 +44,7 @@ static inline struct posref_arena posref_explain_scratch(struct explain_search *
 }
 
 /* Tries a claim on all failures of the class; keeps it when it fits them, or that it came close.
- * How it fits the first one; what is kept already is not tried. */
+ * How a single fault fits the first one; what is kept already is not tried. */
 enum explain_fit posref_explain_examine(struct explain_search *s, const struct posref_claim *claim);
 
 /* explain_values.c. Examines estimated values of every fault that has one, on top of `base`. */

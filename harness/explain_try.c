@@ -403,7 +403,8 @@ enum explain_fit posref_explain_try_bend(double *residual, const struct posref_c
     posref_claim_untwist(&actual, claim, bend, f->op, scratch);
     if (!could_mend(&actual, claim, f, scratch) && !is_ambiguous(claim, bend, f))
         return EXPLAIN_MISSES;
-    struct glimpse glimpse = {.failure = f, .actual = &actual, .extra = may_be_loose ? loose(f) : 0};
+    struct glimpse glimpse = {.failure = f, .actual = &actual,
+                              .extra = may_be_loose ? loose(f) : 0};
     const struct posref_bend_watch watch = {see, &glimpse, f->worst};
     struct posref_bend watched = *bend;
     watched.watch = mends(claim) ? NULL : &watch;

@@ -137,6 +137,18 @@ static bool change(struct posref_spec *changed, const struct posref_spec *spec,
     return posref_change_field(changed, fault->field, value);
 }
 
+unsigned posref_claim_steps(struct posref_bend *out, const struct posref_claim *claim,
+                            const struct posref_spec *changed, enum posref_op op)
+{
+    unsigned parts = 0;
+    *out = (struct posref_bend){.spec = changed};
+    for (int k = 0; k < 2 && claim->fault[k]; k++)
+        if (add_steps(out, claim->fault[k], claim->value[k], op) || claim->fault[k]->twist ||
+            claim->fault[k]->untwist || claim->fault[k]->mend)
+            parts |= 1U << k;
+    return parts;
+}
+
 unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
                            const struct posref_claim *claim, const struct posref_spec *right,
                            enum posref_op op)
@@ -161,11 +173,7 @@ unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
         if (posref_spec_complete(changed, NULL) != POSREF_OK)
             return 0;
     }
-    for (int k = 0; k < 2 && claim->fault[k]; k++)
-        if (add_steps(out, claim->fault[k], claim->value[k], op) || claim->fault[k]->twist ||
-            claim->fault[k]->untwist || claim->fault[k]->mend)
-            parts |= 1U << k;
-    return parts;
+    return parts | posref_claim_steps(out, claim, out->spec, op);
 }
 
 static unsigned twist(struct posref_tensors *set, const struct posref_claim *claim,

@@ -68,6 +68,10 @@ unsigned posref_claim_bend(struct posref_bend *out, struct posref_spec *changed,
                            const struct posref_claim *claim, const struct posref_spec *right,
                            enum posref_op op);
 
+/* The same of a spec that the claim's faults have changed already. */
+unsigned posref_claim_steps(struct posref_bend *out, const struct posref_claim *claim,
+                            const struct posref_spec *changed, enum posref_op op);
+
 /* The inputs that the claim's faults amount to, and outputs with their changes taken back; a bit
  * for each fault that changed something. `bent` is what posref_claim_bend made. */
 unsigned posref_claim_twist(struct posref_tensors *in, const struct posref_claim *claim,

@@ -171,8 +171,8 @@ posref_attention_rope_add(struct posref_ball *sum, const struct posref_attention
 POSREF_MUST_USE enum posref_status posref_attention_softmax(double *out,
                                                             struct posref_attention *a);
 
-/* eval.c: posref_eval of one element of scores (and of that element of their terms) or of attention,
- * or of the first where there are not so many; the others are not set. */
+/* eval.c: posref_eval of one element of scores (and of that element of their terms) or of
+ * attention, or of the first where there are not so many; the others are not set. */
 POSREF_MUST_USE enum posref_status
 posref_eval_glance(struct posref_tensors *out, const struct posref_spec *spec, enum posref_op op,
                    int64_t element, const struct posref_tensors *in,

@@ -50,9 +50,9 @@ static enum posref_status run(struct posref_job *job, const struct posref_scheme
 }
 
 static enum posref_status eval(struct posref_tensors *out, const struct posref_spec *spec,
-                               const struct posref_plan *plan, enum posref_op op, const int64_t *glance,
-                               const struct posref_tensors *in, const struct posref_arena *arena,
-                               struct posref_error *err)
+                               const struct posref_plan *plan, enum posref_op op,
+                               const int64_t *glance, const struct posref_tensors *in,
+                               const struct posref_arena *arena, struct posref_error *err)
 {
     const struct posref_scheme_def *scheme = posref_scheme_def(spec->scheme);
     if (!posref_op_applies(op, spec))

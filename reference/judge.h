@@ -75,9 +75,9 @@ posref_judge(struct posref_judgement *out, const struct posref_spec *spec, enum 
  * is set on success. */
 POSREF_MUST_USE enum posref_status
 posref_judge_glance(bool *fails, const struct posref_spec *spec, enum posref_op op,
-                    int64_t element, const struct posref_tensors *inputs, const struct posref_tensors *actual,
-                    enum posref_dtype dtype, const struct posref_arena *arena,
-                    struct posref_error *err);
+                    int64_t element, const struct posref_tensors *inputs,
+                    const struct posref_tensors *actual, enum posref_dtype dtype,
+                    const struct posref_arena *arena, struct posref_error *err);
 
 /* How far each element may be off under each grade, for those who compare outputs with each other:
  * out[grade] for the grades that the dtype has (exact to fast in f64; float32 to fast in f32;

@@ -74,8 +74,8 @@ struct judge_case {
     const struct posref_spec *spec;
     enum posref_op op;
     const int64_t *glance; /* see struct posref_job */
-    struct posref_tensors *estimated; /* not NULL: golden, of which the wanted element of attention is
-                                       * to be filled in, in double */
+    struct posref_tensors *estimated; /* not NULL: golden, of which the wanted element of attention
+                                       * is to be filled in, in double */
     enum posref_dtype dtype;
     const struct posref_tensors *inputs, *golden, *actual;
     const struct posref_arena *arena;
