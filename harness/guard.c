@@ -15,6 +15,30 @@
 #define GUARD_BYTES ((size_t)64 << 10)
 #define CANARY 0xC7
 #define HANDLER_STACK_BYTES ((size_t)64 << 10)
+#define KEPT_BYTES ((size_t)1 << 20) /* for a tensor that is only to be read */
+
+/* Memory of each slot for posref_guard_keep. false: it cannot be had. */
+static bool open_twins(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
+{
+    const size_t stride = KEPT_BYTES + GUARD_BYTES, twins = POSREF_MAX_TENSORS * KEPT_BYTES;
+    int fd = memfd_create("posref-inputs", MFD_CLOEXEC);
+    unsigned char *base = mmap(NULL, POSREF_MAX_TENSORS * stride + GUARD_BYTES, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *twin = MAP_FAILED;
+    bool good = fd >= 0 && base != MAP_FAILED && ftruncate(fd, (off_t)twins) == 0;
+    if (good)
+        twin = mmap(NULL, twins, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    for (size_t i = 0; i < POSREF_MAX_TENSORS && good; i++) {
+        unsigned char *at = base + GUARD_BYTES + i * stride;
+        good = twin != MAP_FAILED && mmap(at, KEPT_BYTES, PROT_NONE, MAP_SHARED | MAP_FIXED, fd,
+                                          (off_t)(i * KEPT_BYTES)) == at;
+        slots[i].kept = good ? at : NULL;
+        slots[i].kept_twin = good ? twin + i * KEPT_BYTES : NULL;
+    }
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
 
 bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
 {
@@ -29,7 +53,7 @@ bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS])
         slots[i] = (struct posref_guard_slot){.begin = begin,
                                               .end = begin + POSREF_WIRE_SIZE_BYTES};
     }
-    return true;
+    return open_twins(slots);
 }
 
 /* Opens `need` bytes at both ends of the slot; what was never needed stays inaccessible, so that an
@@ -58,6 +82,24 @@ bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
     memset(after ? slot->data - POSREF_GUARD_CANARY_BYTES : slot->data + size_bytes, CANARY,
            POSREF_GUARD_CANARY_BYTES);
     return true;
+}
+
+unsigned char *posref_guard_keep(struct posref_guard_slot *slot, size_t size_bytes)
+{
+    const size_t need = size_bytes + POSREF_GUARD_CANARY_BYTES;
+    const size_t opened = (need + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
+    if (need > KEPT_BYTES)
+        return NULL;
+    if (need > slot->kept_bytes) {
+        if (mprotect(slot->kept, opened, PROT_READ) != 0)
+            return NULL;
+        slot->kept_bytes = opened;
+    }
+    slot->side = POSREF_GUARD_BEFORE;
+    slot->size_bytes = size_bytes;
+    slot->data = slot->kept;
+    memset(slot->kept_twin + size_bytes, CANARY, POSREF_GUARD_CANARY_BYTES);
+    return slot->kept_twin;
 }
 
 bool posref_guard_check(int64_t *offset, const struct posref_guard_slot *slot)
@@ -169,6 +211,9 @@ bool posref_guard_close(struct posref_guard_slot slots[POSREF_MAX_TENSORS], bool
         if (open > 0)
             good = mprotect(slots[i].begin, open, access) == 0 &&
                    mprotect(slots[i].end - open, open, access) == 0 && good;
+        if (slots[i].kept_bytes > 0)
+            good = mprotect(slots[i].kept, slots[i].kept_bytes, close ? PROT_NONE : PROT_READ) ==
+                       0 && good;
     }
     return good;
 }

@@ -17,6 +17,9 @@ struct posref_guard_slot {
     unsigned char *data;        /* of the present tensor; NULL: the slot is not in use */
     size_t size_bytes;
     size_t open_bytes; /* accessible at either end */
+    unsigned char *kept, *kept_twin; /* the same memory twice: between inaccessible pages, where it
+                                      * can be read, and elsewhere, where it can be written */
+    size_t kept_bytes; /* readable at kept */
     enum posref_guard_side side;
 };
 
@@ -27,6 +30,11 @@ bool posref_guard_init(struct posref_guard_slot slots[POSREF_MAX_TENSORS]);
  * end of a slot and lays a canary on its other side. false: the memory cannot be had. */
 bool posref_guard_place(struct posref_guard_slot *slot, size_t size_bytes,
                         enum posref_guard_side side);
+
+/* The same of a tensor that is only to be read, just after an inaccessible page: a write into it
+ * faults, even one that would not show. Returns where it is to be filled in; NULL, and nothing is
+ * placed: it is too large for that, or the memory cannot be had. */
+unsigned char *posref_guard_keep(struct posref_guard_slot *slot, size_t size_bytes);
 
 /* Whether the canary is whole; if not, *offset is that of the byte that changed nearest to the
  * tensor, from the tensor's first byte. */

@@ -28,6 +28,7 @@ const struct posref_bad_plugin posref_zoo[] = {
     BAD("writes_after", BAD_WRITE, "writes one element behind y"),
     BAD("writes_before", BAD_WRITE, "writes one element before y"),
     BAD("modifies_input", INPUT_MODIFIED, "writes to x"),
+    BAD("writes_same", INPUT_MODIFIED, "writes to x what it holds"),
     BAD("leaves_unwritten", UNWRITTEN, "leaves an element of y unwritten"),
     BAD("writes_nan", NAN, "writes a NaN"),
     BAD("returns_error", ERROR, "returns the status error"),

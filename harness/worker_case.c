@@ -48,12 +48,15 @@ static bool lay_contiguous(struct posref_worker_job *job, enum posref_guard_side
         const struct posref_wire_tensor *tensor = &job->tensor[i];
         struct posref_guard_slot *slot = &job->w->slots[i];
         enum posref_dtype dtype = (enum posref_dtype)tensor->dtype;
-        if (!posref_guard_place(slot, tensor->size_bytes, side))
+        unsigned char *to = NULL;
+        if (!tensor->is_output && side == POSREF_GUARD_BEFORE)
+            to = posref_guard_keep(slot, tensor->size_bytes);
+        if (!to && !posref_guard_place(slot, tensor->size_bytes, side))
             return false;
         if (tensor->is_output)
             posref_pattern_fill(slot->data, dtype, tensor->size_bytes / posref_dtype_size(dtype));
         else
-            memcpy(slot->data, job->w->memory + tensor->offset, tensor->size_bytes);
+            memcpy(to ? to : slot->data, job->w->memory + tensor->offset, tensor->size_bytes);
         posref_worker_describe(&job->described[i], tensor, slot->data);
         job->list[i] = &job->described[i];
     }

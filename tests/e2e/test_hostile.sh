@@ -55,6 +55,7 @@ convicts reads_before bad-read 'x[-1]'
 convicts writes_after bad-write 'y[16]'
 convicts writes_before bad-write 'y[-1]'
 convicts modifies_input input-modified 'x[0]'
+convicts writes_same input-modified 'x[1]' 'written, if only with what it held'
 convicts leaves_unwritten unwritten 'y[15]'
 convicts writes_nan nan 'y[0]'
 convicts returns_error error
