@@ -213,7 +213,8 @@ static enum posref_status fail_unknown(const char *name, size_t length,
             return posref_fail(err, POSREF_NO_MEMORY, "model", "no memory");
     const char *typed = copy_text(&r, name, length < 64 ? length : 64);
     const char *near = typed ? posref_nearest(typed, names) : NULL;
-    return posref_fail(err, POSREF_BAD_INPUT, "model", "no preset '%.64s'%s%s%s; see posref models",
+    return posref_fail(err, POSREF_BAD_INPUT, "model",
+                       "no preset '%.64s'%s%s%s; see posref models (/v1/models)",
                        typed ? typed : "", near ? "; did you mean " : "", near ? near : "",
                        near ? "?" : "");
 }

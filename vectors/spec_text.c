@@ -32,22 +32,37 @@ static enum posref_status set_int(int *out, const struct posref_field_def *def, 
     return POSREF_OK;
 }
 
-static enum posref_status set_choice(int *out, const struct posref_field_def *def,
-                                     const char *value, struct posref_error *err)
+/* Names, whole ones, as far as they fit; the nearest to what was typed where they do not. */
+static enum posref_status refuse_choice(const struct posref_field_def *def, const char *value,
+                                        struct posref_error *err)
 {
     char names[160] = "";
     size_t length = 0;
+    const char *near = NULL;
+    for (int i = 0; def->choices[i]; i++) {
+        const bool fits = length + strlen(def->choices[i]) + sizeof ", , ..." <= sizeof names;
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                                   fits ? def->choices[i] : "...");
+        if (!fits) {
+            near = posref_nearest(value, def->choices);
+            break;
+        }
+    }
+    return posref_fail(err, POSREF_BAD_INPUT, def->name, "must be one of %s; got '%.40s'%s%s%s",
+                       names, value, near ? "; did you mean " : "", near ? near : "",
+                       near ? "?" : "");
+}
+
+static enum posref_status set_choice(int *out, const struct posref_field_def *def,
+                                     const char *value, struct posref_error *err)
+{
     for (int i = 0; def->choices[i]; i++) {
         if (strcmp(def->choices[i], value) == 0) {
             *out = i;
             return POSREF_OK;
         }
-        int n = snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
-                         def->choices[i]);
-        length = length + (size_t)n < sizeof names ? length + (size_t)n : sizeof names - 1;
     }
-    return posref_fail(err, POSREF_BAD_INPUT, def->name, "must be one of %s; got '%.40s'", names,
-                       value);
+    return refuse_choice(def, value, err);
 }
 
 static enum posref_status set_bool(bool *out, const struct posref_field_def *def,

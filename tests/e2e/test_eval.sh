@@ -79,6 +79,8 @@ succeeds eval dim=4 positions=0,5 "x=@$work/x.safetensors:x"
 refuses 'z' eval dim=4 positions=0,5 "x=@$work/x.safetensors:z"
 refuses 'No such file' eval dim=4 positions=0,5 "x=@$work/none.safetensors"
 refuses 'dmi: unknown key; did you mean dim?' eval "dmi=@$work/x.safetensors"
+refuses "fire, ...; got 'ropee'; did you mean rope?" eval scheme=ropee dim=4
+refuses "must be one of forward, inverse; got 'back'" eval dim=4 direction=back
 refuses 'dim: is no tensor' eval "dim=@$work/x.safetensors"
 refuses 'op: is no tensor' eval dim=4 "op=@$work/x.safetensors"
 refuses 'x: no file' eval dim=4 positions=0 x=@
