@@ -145,8 +145,11 @@ static double position(const struct job *job, int64_t b, int64_t s)
         return is_faulty(job, "offset_ignored")
                    ? (double)s
                    : (double)(integer(posref_plugin_find(job->call, "offset"), b) + s);
-    if (is_faulty(job, "positions_int64") && positions->dtype == POSREF_PLUGIN_I32)
-        return (double)((const int64_t *)positions->data)[s / 2];
+    if (is_faulty(job, "positions_int64") && positions->dtype == POSREF_PLUGIN_I32) {
+        int64_t wide; /* not aligned to its size */
+        memcpy(&wide, (const char *)positions->data + s / 2 * 8, sizeof wide);
+        return (double)wide;
+    }
     if (positions->rank == 1)
         return posref_plugin_position(positions, 0, s);
     return posref_plugin_position(positions, is_faulty(job, "batch_0_positions") ? 0 : b, s);

@@ -100,18 +100,19 @@ for id in none/d12/h12 none/d64/ alibi/distance/published/h12-m8/; do
         more "$n" 12 "lines of attention-$layout that pass in $id"
     done
 done
-# loses FAULT LAYOUT OP VERDICT...: of vectors of 12 heads, in f64, all alike but for where.
+# loses FAULT LAYOUT OP PLACE VERDICTS: an expression for what becomes of vectors of 12 heads in f64.
 loses() {
     run test "$plugin" --config "fault=$1" "id=alibi/distance/published/h12-m8/$4@attention-$2" \
         "op=$3" --dtype f64 --report jsonl
-    same "$status $(jq -rs '[.[] | select(.type == "vector") | .verdict] | unique | join(", ")' \
-        "$work/out")" "1 $5" "$1 in $2, $3"
+    found=$(jq -rs '[.[] | select(.type == "vector") | .verdict] | unique | join(", ")' "$work/out")
+    if [[ "$status $found" =~ ^1\ ($5)$ ]]; then ok; else bad "$1 in $2, $3: $status $found"; fi
 }
 for op in bias weights; do
     loses strides_ignored strided $op '' bad-write
 done
 loses strides_ignored strided scores chunk bad-write
-loses strides_ignored strided attention chunk unwritten
+# What is computed of a gap's NaN may have its bits, and then looks as if it had not been written.
+loses strides_ignored strided attention chunk 'unwritten|bad-write'
 for op in scores attention; do
     for layout in bhsd bshd; do
         loses batch_0_keys $layout $op chunk fail
