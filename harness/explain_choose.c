@@ -193,7 +193,8 @@ static void add_fallen(struct choice *c)
     struct explain_explanation *x = &c->e->explanation[c->e->n_explanations++];
     *x = (struct explain_explanation){.claim = from->second, .n_failures = from->second_fits,
                                       .example = from->failure[0], .residual = (double)NAN,
-                                      .killer = {from->second_killer}, .n_killers = 1};
+                                      .killer = {from->failure[from->second_killer]},
+                                      .n_killers = 1};
 }
 
 enum posref_status posref_explain_choose(struct posref_explainer *e, struct posref_error *err)

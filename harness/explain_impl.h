@@ -15,6 +15,7 @@ struct explain_failure {
     int class;
     bool bent;           /* it has a bent form: trying a claim costs little */
     int64_t work;        /* what that costs: elements of a bent form, else products or so */
+    bool known;          /* what follows is, as posref_explain_right has it */
     double right;        /* its distance from the right answer, in limits */
     int64_t n_told, n_missed; /* elements that tell, and of these the ones beyond the limit */
     int64_t worst;       /* the element that is furthest off, of its tensor */
@@ -43,7 +44,8 @@ struct explain_class {
     int n_alive;
     signed char first_fit[EXPLAIN_SINGLES]; /* enum explain_fit of each single and failure[0] */
     struct posref_claim second; /* of those that do not fit, the one that did so longest */
-    int second_fits, second_killer; /* how many failures it fits, and the first it does not; -1 */
+    int second_fits;   /* how many failures it fits, */
+    int second_killer; /* and the first of `failure` that it does not; -1 */
     int killer; /* of `failure`: the one that the last claim fell on that got beyond the first */
     int chosen; /* index of the explanation, or -1 */
 };
@@ -87,10 +89,12 @@ bool posref_explain_kin(const struct explain_class *a, const struct explain_clas
 double posref_explain_limit(const struct explain_failure *failure, double want, double least,
                             double extra);
 
-/* Fills right and right_loosely. */
+/* Fills bent and work. */
+void posref_explain_size(struct explain_failure *failure, const struct posref_arena *scratch);
+/* Fills what is not known yet, and bent again: most failures of a search are never tried. */
 void posref_explain_right(struct explain_failure *failure, const struct posref_arena *scratch);
 
-/* One claim against one failure. *residual is set when it fits. */
+/* One claim against one failure that is known. *residual is set when it fits. */
 enum explain_fit posref_explain_try(double *residual, const struct posref_claim *claim,
                                     const struct explain_failure *failure,
                                     const struct posref_arena *scratch);

@@ -68,12 +68,15 @@ static void remember(struct explain_search *s, const struct posref_claim *claim)
         s->found[s->n_found++] = *claim;
 }
 
-/* Whether a pair falls on the failure that another claim fell on: most do, and one is enough. */
+/* Whether a pair, or a value next to one that came furthest, falls on the failure that the other
+ * claim fell on: most do, and one is enough. */
 static bool falls_at_once(struct explain_search *s, const struct posref_claim *claim)
 {
+    const struct explain_class *c = s->class;
+    const bool again = c->second_killer > 0 && posref_claim_same(&c->second, claim);
+    const int killer = again ? c->second_killer : claim->fault[1] ? c->killer : 0;
     double residual;
-    return claim->fault[1] && s->class->killer > 0 &&
-           try_one(&residual, s, claim, s->class->killer) == EXPLAIN_MISSES;
+    return killer > 0 && try_one(&residual, s, claim, killer) == EXPLAIN_MISSES;
 }
 
 enum explain_fit posref_explain_examine(struct explain_search *s,
@@ -98,7 +101,7 @@ enum explain_fit posref_explain_examine(struct explain_search *s,
             if (n_fits > c->second_fits) {
                 c->second = *claim;
                 c->second_fits = n_fits;
-                c->second_killer = c->failure[k];
+                c->second_killer = k;
             }
             return first;
         }
@@ -252,7 +255,7 @@ enum posref_status posref_explain_classes(struct posref_explainer *e, struct pos
     for (size_t k = 0; k < e->n_failures && status == POSREF_OK; k++) {
         posref_heap_reset(e->scratch);
         const struct posref_arena arena = posref_heap_arena(e->scratch);
-        posref_explain_right(&e->failure[k], &arena);
+        posref_explain_size(&e->failure[k], &arena);
     }
     if (status == POSREF_OK)
         search_all(s, e, done);

@@ -30,10 +30,15 @@ struct explain_search {
     int n_found;
 };
 
+/* Failure k of the class, known. */
 static inline const struct explain_failure *posref_explain_failure(const struct explain_search *s,
                                                                    int k)
 {
-    return &s->e->failure[s->class->failure[k]];
+    struct explain_failure *failure = &s->e->failure[s->class->failure[k]];
+    const struct posref_arena scratch = posref_heap_arena(s->e->scratch);
+    if (!failure->known)
+        posref_explain_right(failure, &scratch);
+    return failure;
 }
 
 /* Memory until the next try. */

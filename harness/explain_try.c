@@ -339,23 +339,41 @@ static int64_t farthest(const struct explain_failure *f)
     return found;
 }
 
+static bool see_nothing(void *ctx, const struct posref_bent *bent, int tensor, int64_t element)
+{
+    (void)ctx;
+    (void)bent;
+    (void)tensor;
+    (void)element;
+    return false;
+}
+
+void posref_explain_size(struct explain_failure *f, const struct posref_arena *scratch)
+{
+    const struct posref_bend_watch watch = {.see = see_nothing};
+    const struct posref_bend right = {.spec = f->spec, .watch = &watch};
+    struct posref_bent bent;
+    f->bent = posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) ==
+              POSREF_OK;
+    f->work = work_of(f);
+}
+
 void posref_explain_right(struct explain_failure *f, const struct posref_arena *scratch)
 {
     const struct posref_bend right = {.spec = f->spec};
     struct posref_bent bent;
     struct distance d;
     f->copies_stand = f->bent = false;
+    f->known = true;
     f->n_told = 0;
     f->n_missed = 1 << 20;
     f->right = HUGE_VAL; /* without a bent form the judge has said so */
     f->right_loosely = false;
-    f->work = work_of(f);
     f->worst = farthest(f);
     if (posref_bend_eval(&bent, &right, f->op, f->inputs, f->dtype, scratch, NULL) != POSREF_OK ||
         !keep_named(&bent.outputs, bent.limit, bent.scale, &f->actual))
         return;
     f->bent = true;
-    f->work = work_of(f);
     const double u = posref_unit(f->dtype);
     measure(&d, &bent, f, &f->actual, 0, HUGE_VAL);
     f->copies_stand = copies_stand(&bent, &f->actual);

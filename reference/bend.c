@@ -204,18 +204,19 @@ void posref_bend_note(struct bend_job *job, const struct posref_bent_pair *pair)
         job->out->pair[job->out->n_pairs++] = *pair;
 }
 
-double posref_bend_rounding(const struct bend_job *job, double x)
+/* What posref_bend_rounding goes by: a recipe's outputs are not rounded yet. */
+static void set_rounding(struct bend_job *job)
 {
     if (posref_bend_recipe(job->bend) != POSREF_BEND_NOTHING)
-        return 0;
+        return;
     const bool narrow = job->dtype == POSREF_F16 || job->dtype == POSREF_BF16;
-    const double least = job->dtype == POSREF_F16    ? 0x1p-24
-                         : job->dtype == POSREF_BF16 ? 0x1p-132 : 0x1p-148;
+    job->least = job->dtype == POSREF_F16    ? 0x1p-24
+                 : job->dtype == POSREF_BF16 ? 0x1p-132 : 0x1p-148;
     /* Next to a step of a rounding, float32 may take the other one. */
     const double spacings = narrow && posref_bend_has(job->bend, POSREF_BEND_TRUNCATED) ? 2.1 : 1.1;
     /* What rounds to 8 bits was a float32: posref_float8_limit has the rest. */
     const bool wide = posref_dtype_is_float8(job->dtype);
-    return fabs(x) * spacings * posref_unit(wide ? POSREF_F32 : job->dtype) + least;
+    job->spacings = spacings * posref_unit(wide ? POSREF_F32 : job->dtype);
 }
 
 /* Towards zero where nearest went beyond. */
@@ -279,6 +280,7 @@ enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref
     }
     if (status != POSREF_OK)
         return status;
+    set_rounding(&job);
     out->outputs.n = 0;
     out->pair = NULL;
     out->n_pairs = 0;

@@ -6,6 +6,8 @@
 #include "bend.h"
 #include "judge_impl.h"
 
+#include <math.h>
+
 /* A ladder after the steps that concern frequencies, each rung from when it is first asked for. */
 struct bend_ladder {
     int n;
@@ -30,6 +32,7 @@ struct bend_job {
     enum posref_dtype dtype;
     const struct posref_arena *arena;
     struct posref_error *err;
+    double spacings, least; /* of posref_bend_rounding */
 };
 
 bool posref_bend_has(const struct posref_bend *bend, enum posref_bend_kind kind);
@@ -88,7 +91,10 @@ int64_t posref_bend_first(const struct bend_job *job, int64_t n);
 /* Where row n (of n_rows) is written to: the last two may change places. */
 int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n_rows);
 /* Half a spacing of the dtype at x, and a little. */
-double posref_bend_rounding(const struct bend_job *job, double x);
+static inline double posref_bend_rounding(const struct bend_job *job, double x)
+{
+    return fabs(x) * job->spacings + job->least;
+}
 
 POSREF_MUST_USE enum posref_status posref_bend_rope(struct bend_job *job);
 /* bend_rotate.c. Rotations and their gradients. */

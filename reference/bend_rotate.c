@@ -8,7 +8,7 @@
 /* The cosine and sine of a column of the tables, for the row at hand. */
 struct turn {
     double c, s, error, given, position;
-    int64_t row; /* that it is for; -1: none yet */
+    int64_t of; /* the row's `turns` that it is for; -1: none yet */
 };
 
 /* A rotation: its rows, and what they are written to. */
@@ -22,8 +22,9 @@ struct rotation {
     struct turn *turn; /* [ladder->n] */
     bool *copied;      /* [dim] */
     bool by_head;      /* heads have positions of their own */
-    /* The row at hand: of x, and elements where it begins in x and y. */
-    int64_t row, from, to;
+    /* The row at hand: its token and head, elements where it begins in x and y, and what rows that
+     * turn alike have in common. */
+    int64_t token, head, from, to, turns;
 };
 
 static void put(const struct rotation *r, int64_t k, double value, double norm, double error)
@@ -65,12 +66,11 @@ static const struct turn *turn_of(struct rotation *r, int column)
 {
     const struct bend_job *job = r->job;
     struct turn *turn = &r->turn[column];
-    const int64_t n = r->row / r->heads, h = r->row % r->heads;
-    if (turn->row == r->row || (turn->row >= 0 && turn->row / r->heads == n && !r->by_head))
+    if (turn->of == r->turns)
         return turn;
-    turn->row = r->row;
-    turn->given = posref_bend_given(job->bend->spec, r->p, r->n, n, column);
-    turn->position = posref_bend_position(job->bend, turn->given, n, h);
+    turn->of = r->turns;
+    turn->given = posref_bend_given(job->bend->spec, r->p, r->n, r->token, column);
+    turn->position = posref_bend_position(job->bend, turn->given, r->token, r->head);
     posref_bend_turn(&turn->c, &turn->s, &turn->error, job, r->ladder, column, turn->position);
     return turn;
 }
@@ -175,13 +175,17 @@ static void turn_rows(struct rotation *r)
     const int64_t token = posref_bend_row(r->job, element / dim / r->heads, r->n);
     bool wanted = true;
     for (int64_t k = 0; k < n_rows && wanted; k++) {
-        r->row = (token * r->heads + element / dim % r->heads + k) % n_rows;
-        r->from = r->row * dim;
-        r->to = (posref_bend_row(r->job, r->row / r->heads, r->n) * r->heads +
-                 r->row % r->heads) * dim;
+        const int64_t row = (token * r->heads + element / dim % r->heads + k) % n_rows;
+        r->token = row / r->heads;
+        r->head = row % r->heads;
+        r->turns = r->by_head ? row : r->token;
+        r->from = row * dim;
+        r->to = (posref_bend_row(r->job, r->token, r->n) * r->heads + r->head) * dim;
         wanted = writer >= 0 || copy_tail(r);
-        for (int i = 0; i < r->ladder->n && wanted; i++)
-            wanted = rotate_pair(r, (first + i) % r->ladder->n);
+        for (int i = 0; i < r->ladder->n && wanted; i++) {
+            const int pair = first + i;
+            wanted = rotate_pair(r, pair < r->ladder->n ? pair : pair - r->ladder->n);
+        }
         wanted = wanted && (writer < 0 || copy_tail(r));
     }
 }
@@ -203,7 +207,7 @@ enum posref_status posref_bend_rotate(struct bend_job *job, struct bend_ladder *
     if (!r.turn || !r.copied)
         return posref_fail(job->err, POSREF_NO_MEMORY, "", "out of memory");
     for (int i = 0; i < l->n; i++)
-        r.turn[i].row = -1;
+        r.turn[i].of = -1;
     posref_layout_copied(r.copied, spec);
     enum posref_status status = posref_bend_output(&r.y, &r.limit, &r.scale, job,
                                                    is_backward(job) ? "dx" : "y", r.x->rank,
