@@ -53,6 +53,8 @@ static void check_shortest(double x)
     char got[POSREF_NUMBER_SIZE], want[40], got_digits[40], want_digits[40];
     size_t length = posref_number_format(got, x);
     ck_assert_uint_eq(length, strlen(got));
+    const char *point = strchr(got, '.');
+    ck_assert_msg(!point || point[strcspn(point, "e") - 1] != '0', "%a printed as %s", x, got);
     ck_assert_msg(bits_of(strtod(got, NULL)) == bits_of(x), "%a printed as %s", x, got);
     int precision = 0;
     do
@@ -121,8 +123,8 @@ START_TEST(shortest_and_exact)
     }
     for (uint64_t bits = 1; bits < 2000; bits++) /* subnormals */
         check_shortest(from_bits(bits));
-    for (int i = 1; i < 3000; i++)
-        check_shortest(i / 64.0), check_shortest(i * 0.001), check_shortest(i);
+    for (int i = 1; i < 3000; i++) /* 15 digits and fewer */
+        check_shortest(1234567890.12345 + i * 1e-5), check_shortest(i / 64.0), check_shortest(i * 0.001), check_shortest(i);
 }
 END_TEST
 
