@@ -123,8 +123,10 @@ START_TEST(shortest_and_exact)
     }
     for (uint64_t bits = 1; bits < 2000; bits++) /* subnormals */
         check_shortest(from_bits(bits));
-    for (int i = 1; i < 3000; i++) /* 15 digits and fewer */
-        check_shortest(1234567890.12345 + i * 1e-5), check_shortest(i / 64.0), check_shortest(i * 0.001), check_shortest(i);
+    for (int i = 1; i < 3000; i++) {
+        check_shortest(1234567890.12345 + i * 1e-5); /* 15 digits */
+        check_shortest(i / 64.0), check_shortest(i * 0.001), check_shortest(i);
+    }
 }
 END_TEST
 
