@@ -26,7 +26,8 @@ const struct posref_fault posref_faults_any[] = {
      .formula = "p = 0, 1, 2, ... whatever the positions are",
      .advice = "use the positions that are handed in: they restart, skip and begin anywhere",
      .seen = "Blaizzy/mlx-vlm#1983 RobertCsordas/moeut#6 unslothai/unsloth#3699 "
-             "huggingface/transformers#22161 allenai/OLMo-core#591 Dao-AILab/flash-attention#907"},
+             "huggingface/transformers#22161 allenai/OLMo-core#591 Dao-AILab/flash-attention#907 "
+             "huggingface/candle#899 keras-team/keras-hub#2932 lucidrains/x-transformers#103"},
     {.name = "position_bf16", .kind = "G", .bend = {POSREF_BEND_POSITION_BF16},
      .formula = "p rounded to bf16: 257 is 256",
      .advice = "keep positions as integers or float32 until the angle is formed",

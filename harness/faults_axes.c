@@ -35,6 +35,9 @@ const struct posref_fault posref_faults_axes[] = {
      .formula = "pair i has axis i mod 3, for all i",
      .advice = "axes take turns up to three times their section; the pairs beyond are the first "
                "axis's", .seen = "XPU-Forces/mojo_opset#276"},
+    {.name = "mrope_sections_doubled", .kind = "M", .change = posref_change_sections_doubled,
+     .formula = "2 mrope_section for mrope_section: the last axis gets what is left, or nothing",
+     .advice = "sections count pairs, not channels", .seen = "InfiniTensor/InfiniCore#1350"},
     {.name = "axes_split_equal", .kind = "M", .change = posref_change_axes_equal,
      .formula = "equal shares of the pairs for all axes",
      .advice = "take the widths or sections of the axes from the spec",

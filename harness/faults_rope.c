@@ -10,7 +10,8 @@ const struct posref_fault posref_faults_rope[] = {
      .equivalent = "permuting the rows of q and k for the other pairing",
      .seen = "vllm-project/vllm#747 vllm-project/vllm#941 jmaczan/tiny-vllm#4 "
              "huggingface/candle#3948 ggml-org/llama.cpp#6033 ohdearquant/lattice#96 "
-             "lablup/mlxcel#931"},
+             "lablup/mlxcel#931 vllm-project/vllm#49290 xLLM-AI/xllm#2120 PaddlePaddle/PaddleFleet#678 "
+             "microsoft/onnxruntime#29261"},
     {.name = "direction", .kind = "T", .field = POSREF_FIELD_DIRECTION,
      .becomes = POSREF_BECOMES_OTHER,
      .formula = "sin(-a) for sin(a)",
@@ -22,7 +23,8 @@ const struct posref_fault posref_faults_rope[] = {
      .formula = "theta_i for theta'_i",
      .advice = "apply the context scaling to the frequencies before any angle is formed",
      .seen = "felafax/felafax#59 unslothai/unsloth#6197 ggml-org/llama.cpp#8676 "
-             "huggingface/transformers#32330 NVIDIA/TensorRT-LLM#1923 lablup/mlxcel#1340"},
+             "huggingface/transformers#32330 NVIDIA/TensorRT-LLM#1923 lablup/mlxcel#1340 "
+             "lablup/mlxcel#1355"},
     {.name = "scaling_as_linear", .kind = "H", .change = posref_change_linear,
      .formula = "theta_i / factor for every i",
      .advice = "the scaling treats pairs differently: dividing all frequencies by factor is linear "
@@ -128,10 +130,18 @@ const struct posref_fault posref_faults_rope[] = {
      .estimated = true, .n_values = 4, .value = {500000, 1000000, 1000, 100000},
      .formula = "base = %g",
      .advice = "take base from the spec: another one is hard-coded, or read from another place",
-     .seen = "google/gemma.cpp#986 vllm-project/vllm-ascend#5201 THUDM/slime#1720"},
+     .seen = "google/gemma.cpp#986 vllm-project/vllm-ascend#5201 THUDM/slime#1720 "
+             "maxjcohen/transformer#62"},
     {.name = "ntk_plain_factor", .kind = "I", .change = posref_change_ntk_plain_factor,
      .formula = "base factor for base factor^(r/(r-2))",
      .advice = "raise the factor to r/(r-2) before the base is multiplied by it", .seen = ""},
+    {.name = "dynamic_rule", .kind = "I", .change = posref_change_dynamic_rule,
+     .formula = "base alpha^(r/(r-2)), alpha = 2^(ceil(log2(S/L)) + 1) - 1, for alpha = factor S/L "
+                "- (factor - 1), or the reverse",
+     .advice = "which rule of dynamic NTK is meant depends on the model: Qwen's goes by powers of "
+               "two",
+     .equivalent = "a model that was trained with the other rule",
+     .seen = "QwenLM/Qwen#401 InternLM/lmdeploy#536"},
     {.name = "yarn_ramp_flat", .kind = "J", .bend = {POSREF_BEND_YARN_FLAT},
      .formula = "theta_i for theta'_i, with the attention factor",
      .advice = "the ramp never leaves 1: give it the number of the pair, not a scaled one",

@@ -288,6 +288,21 @@ bool posref_change_exponent_over_dim(struct posref_spec *spec, double value)
     return spec->base > 1;
 }
 
+/* Qwen's alpha for a factor of 1, which is what it has instead. */
+bool posref_change_dynamic_rule(struct posref_spec *spec, double value)
+{
+    (void)value;
+    const bool to_alpha = spec->scaling == POSREF_SCALING_DYNAMIC;
+    if (spec->scheme != POSREF_SCHEME_ROPE ||
+        (!to_alpha && spec->scaling != POSREF_SCALING_DYNAMIC_ALPHA))
+        return false;
+    spec->scaling = to_alpha ? POSREF_SCALING_DYNAMIC_ALPHA : POSREF_SCALING_DYNAMIC;
+    spec->given[POSREF_FIELD_FACTOR] = !to_alpha;
+    spec->factor = 1;
+    spec->given[POSREF_FIELD_SEQ_LEN_HISTORY] = false;
+    return true;
+}
+
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value)
 {
     (void)value;

@@ -40,6 +40,7 @@ bool posref_change_partial(struct posref_spec *spec, double value);
 bool posref_change_half_width(struct posref_spec *spec, double value);
 bool posref_change_exponent_over_dim(struct posref_spec *spec, double value);
 bool posref_change_ntk_plain_factor(struct posref_spec *spec, double value);
+bool posref_change_dynamic_rule(struct posref_spec *spec, double value);
 bool posref_change_short_always(struct posref_spec *spec, double value);
 bool posref_change_long_always(struct posref_spec *spec, double value);
 bool posref_change_bands(struct posref_spec *spec, double value);
@@ -54,6 +55,7 @@ bool posref_change_axes_ladder(struct posref_spec *spec, double value);
 bool posref_change_axes_order(struct posref_spec *spec, double value);
 bool posref_change_axes_ntk(struct posref_spec *spec, double value);
 bool posref_change_mrope_order(struct posref_spec *spec, double value);
+bool posref_change_sections_doubled(struct posref_spec *spec, double value);
 bool posref_change_mrope_unbounded(struct posref_spec *spec, double value);
 
 bool posref_change_buckets_halved(struct posref_spec *spec, double value);

@@ -96,3 +96,21 @@ bool posref_change_mrope_unbounded(struct posref_spec *spec, double value)
         list->item[axis] = (n + 2 - axis) / 3;
     return memcmp(&old, list, sizeof old) != 0;
 }
+
+/* Channels for pairs: the first sections take all. */
+bool posref_change_sections_doubled(struct posref_spec *spec, double value)
+{
+    (void)value;
+    struct posref_ints *list = &spec->mrope_section;
+    if (!posref_spec_has(spec, POSREF_FIELD_MROPE_ORDER) ||
+        spec->mrope_order != POSREF_MROPE_CHUNKED)
+        return false;
+    int left = 0;
+    for (int axis = 0; axis < list->n; axis++)
+        left += list->item[axis];
+    for (int axis = 0; axis < list->n; axis++) {
+        list->item[axis] = 2 * list->item[axis] < left ? 2 * list->item[axis] : left;
+        left -= list->item[axis];
+    }
+    return true;
+}

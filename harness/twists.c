@@ -412,10 +412,9 @@ static double scale_of(const struct posref_tensors *set, const struct posref_twi
 }
 
 /* Scores are proportional to the query, unless keys have relative terms of their own. */
-bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_twisting *t)
+static bool scale_query(struct posref_tensors *set, const struct posref_twisting *t, double scale)
 {
     static const char *const factor[] = {"q", "u", "v_bias"};
-    const double scale = scale_of(set, t);
     bool changed = false;
     if (scale == 1 || t->spec->attention_kind == POSREF_ATTENTION_LINEAR ||
         t->spec->position_embedding_type == POSREF_EMBEDDING_RELATIVE_KEY_QUERY)
@@ -423,6 +422,19 @@ bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_tw
     for (int k = 0; k < 3; k++)
         changed = line_of(set, t, factor[k], scale, 0) || changed;
     return changed;
+}
+
+bool posref_twist_scale_query(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    return scale_query(set, t, scale_of(set, t));
+}
+
+bool posref_twist_scale_by_heads(struct posref_tensors *set, const struct posref_twisting *t)
+{
+    const int q = find(set, "q");
+    const int64_t heads = q >= 0 && set->item[q].rank == 3 ? set->item[q].shape[1] : 1;
+    return !t->spec->given[POSREF_FIELD_SOFTMAX_SCALE] &&
+           scale_query(set, t, 1 / sqrt((double)heads));
 }
 
 /* alibi's bias is proportional to the positions, the others' to their tables. */

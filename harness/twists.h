@@ -58,6 +58,7 @@ posref_twist posref_twist_deal_heads;      /* query head h reads key head h mod 
 posref_twist posref_twist_bare_keys;       /* k_positions 0 */
 posref_twist posref_twist_bare_queries;    /* q_positions 0 */
 posref_twist posref_twist_scale_query;     /* q, u and v_bias times softmax_scale */
+posref_twist posref_twist_scale_by_heads;  /* the same, by 1/sqrt(heads) */
 posref_twist posref_twist_scale_bias;      /* biases times softmax_scale */
 
 /* Of outputs, their own inverses: applied to what came back. */

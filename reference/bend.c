@@ -57,7 +57,8 @@ static bool applies_to_rope(enum posref_bend_kind kind, const struct posref_spec
 {
     const bool magnitude = posref_judge_has_magnitude(spec);
     const bool rotates = op == POSREF_OP_ROTATE || op == POSREF_OP_ROTATE_BACKWARD;
-    if (kind == POSREF_BEND_THETA_SQUARED)
+    if (kind == POSREF_BEND_THETA_SQUARED || kind == POSREF_BEND_COSINE_LATE ||
+        kind == POSREF_BEND_THETA_ROOT)
         return false;
     if (kind == POSREF_BEND_YARN_FLAT || kind == POSREF_BEND_YARN_REVERSED ||
         kind == POSREF_BEND_YARN_PERIODS ||

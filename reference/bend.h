@@ -46,6 +46,8 @@ enum posref_bend_kind {
     POSREF_BEND_THETA_OVER_HEAD, /* axes with ladders of their own: exponent 2j/rotary_dim */
     POSREF_BEND_THETA_BASE,      /* base: value (before any scaling) */
     POSREF_BEND_THETA_SCALE,     /* theta_i value */
+    POSREF_BEND_THETA_ROOT,      /* (2i/d)^(1/base) */
+    POSREF_BEND_COSINE_LATE,     /* cosines of theta_i base^(-1/d) */
     POSREF_BEND_THETA_SQUARED,   /* sines of theta_i^2, cosines of theta_i^2 base^(-2/d) */
     POSREF_BEND_THETA_BF16,      /* frequencies are rounded last */
     POSREF_BEND_THETA_F16,

@@ -61,6 +61,7 @@ static double bend_theta(double theta, const struct bend_rung *r,
     case POSREF_BEND_THETA_BASE:
         return theta * pow(r->base / step->value, 2.0 * r->i / width);
     case POSREF_BEND_THETA_SCALE: return theta * step->value;
+    case POSREF_BEND_THETA_ROOT: return r->i == 0 ? 0 : pow(2 * r->i / width, 1 / r->base);
     case POSREF_BEND_THETA_SQUARED: return theta * theta;
     case POSREF_BEND_YARN_FLAT: return r->plain;
     case POSREF_BEND_YARN_REVERSED: return reversed(r);
@@ -170,6 +171,8 @@ static double bent_theta(struct bend_ladder *l, const struct posref_bend *bend, 
     l->cosine_theta[i] = theta;
     if (posref_bend_has(bend, POSREF_BEND_THETA_SQUARED))
         l->cosine_theta[i] *= pow(l->base, -2 / rung.width);
+    if (posref_bend_has(bend, POSREF_BEND_COSINE_LATE))
+        l->cosine_theta[i] *= pow(l->base / rung.spec->min_timescale, -1 / rung.width);
     return theta;
 }
 

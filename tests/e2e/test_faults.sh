@@ -83,6 +83,9 @@ attention none fault=exotic_soft_cap
 attention alibi fault=exotic_even_keys
 attention none fault=exotic_next_value
 deberta deberta fault=exotic_even_keys
+bias t5_bias fault=exotic_next_head
+cope cope fault=exotic_echo
+axes rope fault=exotic_coupled
 END
 # A vector says what it is there for: faults that it shows, those that look alike on it together.
 succeeds faults

@@ -107,6 +107,8 @@ static int faulty_terms(struct faulty_term *out, const struct scores *s, int64_t
 {
     double scale = has(s, "softmax_scale_missing") ? 1 : s->scale;
     scale *= has(s, "softmax_scale_twice") ? s->scale : 1;
+    if (has(s, "softmax_scale_model_width") && !faulty_text(s->c, "softmax_scale"))
+        scale /= sqrt((double)s->heads);
     out[0].value = step(s, product(s, query_row(s, h, i), key_row(s, h, j)) * scale);
     out[1].value = bias(s, h, i, j);
     return 2;

@@ -79,9 +79,10 @@ static void deal_sections(struct axes *a)
         order = choice(a, "mrope_order", "", orders);
     if (order == 4)
         greedy(a);
+    const int times = faulty_with(a->c, "mrope_sections_doubled") ? 2 : 1;
     for (int i = 0, axis = 0, from = 0; i < a->pairs && order < 4; i++) {
-        while (axis < a->n - 1 && i - from >= s[axis])
-            from += s[axis++];
+        while (axis < a->n - 1 && i - from >= times * s[axis])
+            from += times * s[axis++];
         const int all = order == 1 && faulty_with(a->c, "mrope_unbounded");
         const int h = i % 3 == 1 && (all || i < 3 * s[1]), w = i % 3 == 2 && (all || i < 3 * s[2]);
         a->axis[i] = order == 0   ? axis
@@ -204,7 +205,11 @@ static void read_positions(struct axes *a, const struct posref_plugin_tensor *p)
 static void turn(const struct axes *a, double *cosine, double *sine, int i, int64_t t)
 {
     const struct faulty_call *c = a->c;
-    const double angle = faulty_step(c, faulty_step(c, a->at[a->axis[i]][t]) * a->freq[i]);
+    double at = a->at[a->axis[i]][t];
+    /* A fault of no registry: what is said of it must not be a name. */
+    if (faulty_with(c, "exotic_coupled"))
+        at += at * a->at[(a->axis[i] + 1) % a->n][t] / 64;
+    const double angle = faulty_step(c, faulty_step(c, at) * a->freq[i]);
     *cosine = faulty_step(c, cos(angle));
     *sine = faulty_step(c, sin(angle));
 }

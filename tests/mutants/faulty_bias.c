@@ -88,6 +88,9 @@ static double bias_of(const struct site *s)
                          : faulty_is(s->c, "scheme", "sandwich") ? sandwich(s)
                                                                  : faulty_weight(s->c, entry_of(s),
                                                                                  s->h, s->heads);
+    /* A fault of no registry: a quarter of what the next head has. */
+    if (faulty_with(s->c, "exotic_next_head") && s->heads > 1 && faulty_text(s->c, "num_buckets"))
+        return value + faulty_weight(s->c, entry_of(s), (s->h + 1) % s->heads, s->heads) / 4;
     const int own = faulty_is(s->c, "scheme", "kerple") || faulty_is(s->c, "scheme", "fire");
     return (faulty_with(s->c, "bias_negated") ? -value : value) *
            (own ? faulty_term_factor(s->c) : 1); /* faulty_weight has it already */

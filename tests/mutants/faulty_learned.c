@@ -22,6 +22,63 @@ static double row_of(const struct faulty_call *c, int64_t t)
     return 0;
 }
 
+/* ---- tables that are stretched ---- */
+
+/* Two numbers of a list H,W, or one: the second is 1 then. */
+static void grid_of(int64_t out[2], const struct faulty_call *c, const char *key)
+{
+    char *end;
+    out[0] = strtol(faulty_text(c, key), &end, 10);
+    out[1] = *end == ',' ? strtol(end + 1, NULL, 10) : 1;
+}
+
+/* The kernel at a distance in source rows. */
+static double kernel(double u, int cubic)
+{
+    u = fabs(u);
+    if (!cubic)
+        return u < 1 ? 1 - u : 0;
+    return u <= 1  ? (1.25 * u - 2.25) * u * u + 1
+           : u < 2 ? ((-0.75 * u + 3.75) * u - 6) * u + 3 : 0;
+}
+
+/* Weights of the four source rows around the place of target row t; *low: the first of them. */
+static void taps(double weight[4], int64_t *low, int64_t n, int64_t to, int64_t t, int cubic)
+{
+    double place = ((double)t + 0.5) * (double)n / (double)to - 0.5;
+    if (!cubic)
+        place = fmax(place, 0);
+    *low = (int64_t)floor(place) - 1;
+    for (int64_t k = 0; k < 4; k++)
+        weight[k] = n == to ? (double)(*low + k == t) : kernel(place - (double)(*low + k), cubic);
+}
+
+static int64_t inside_of(int64_t i, int64_t n)
+{
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+static double stretched(const struct faulty_call *c, const struct posref_plugin_tensor *w,
+                        int64_t row, int64_t dim, int64_t channel)
+{
+    const int64_t prefix = (int64_t)faulty_number(c, "prefix_rows", 0);
+    const int cubic = faulty_is(c, "interpolation", "cubic") != faulty_with(c, "interpolation");
+    int64_t from[2], to[2], y, x;
+    double down[4], across[4], sum = 0;
+    if (row < prefix)
+        return faulty_get(w, row * dim + channel);
+    grid_of(from, c, "source_grid");
+    grid_of(to, c, "target_grid");
+    taps(down, &y, from[0], to[0], (row - prefix) / to[1], cubic);
+    taps(across, &x, from[1], to[1], (row - prefix) % to[1], cubic);
+    for (int64_t k = 0; k < 16; k++) {
+        const int64_t at = inside_of(y + k / 4, from[0]) * from[1] + inside_of(x + k % 4, from[1]);
+        sum = faulty_step(c, sum + faulty_step(c, down[k / 4] * across[k % 4]) *
+                                       faulty_get(w, (prefix + at) * dim + channel));
+    }
+    return sum;
+}
+
 static double timestep(const struct faulty_call *c, double t, int channel)
 {
     const int dim = (int)faulty_number(c, "dim", 2), half = dim / 2;
@@ -59,12 +116,13 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     const struct posref_plugin_tensor *out = posref_plugin_find(c->call, x ? "y" : "table");
     const struct posref_plugin_tensor *p = posref_plugin_find(c->call, "positions");
     const int steps = faulty_is(c, "scheme", "timestep");
+    const int grown = faulty_is(c, "beyond", "interpolate");
     const int64_t dim = (int64_t)faulty_number(c, "dim", 1);
     p = p ? p : posref_plugin_find(c->call, "mask");
     snprintf(why, why_size, "only timesteps and learned tables");
     if (!out || !p || p->rank != 1 || (!steps && !(faulty_is(c, "scheme", "learned") && w)) ||
-        (w && (faulty_is(c, "beyond", "interpolate") ||
-               !inside(c, p->shape[0], faulty_count(w) / dim))))
+        (w && (grown ? !faulty_with(c, "interpolation") : !inside(c, p->shape[0],
+                                                                  faulty_count(w) / dim))))
         return POSREF_PLUGIN_UNSUPPORTED;
     double root = faulty_is(c, "x_scale", "sqrt_dim");
     (void)faulty_has(c, "x_scale", 1, &root);
@@ -75,6 +133,7 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     for (int64_t e = 0; e < faulty_count(out); e++) {
         const double row = row_of(c, e / dim / heads);
         double value = steps ? timestep(c, row, (int)(e % dim))
+                             : grown ? faulty_step(c, scale * stretched(c, w, (int64_t)row, dim, e % dim))
                              : faulty_step(c, scale * faulty_get(w, (int64_t)row * dim + e % dim));
         if (faulty_with(c, "table_not_added") && x)
             value = 0;

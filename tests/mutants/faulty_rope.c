@@ -170,6 +170,14 @@ static double exponent(const struct rope *r, int i)
     return faulty_with(c, "exponent_short") && width > 2 ? 2.0 * i / (width - 2) : 2.0 * i / width;
 }
 
+/* Of the two rules of dynamic NTK, what the other one multiplies the base by (to a power). */
+static double other_dynamic(const struct faulty_call *c)
+{
+    const double length = faulty_number(c, "original_max_position_embeddings", 1);
+    const double times = fmax(faulty_number(c, "seq_len", 0) / length, 1);
+    return faulty_is(c, "scaling", "dynamic") ? pow(2, ceil(log2(times)) + 1) - 1 : times;
+}
+
 static void ladder(struct rope *r, int ntk)
 {
     double base = r->base, value;
@@ -179,6 +187,8 @@ static void ladder(struct rope *r, int ntk)
     if (ntk)
         base *= faulty_with(r->c, "ntk_plain_factor") ? factor_of(r)
                                                       : pow(factor_of(r), width / (width - 2.0));
+    if (faulty_with(r->c, "dynamic_rule"))
+        base *= pow(other_dynamic(r->c), width / (width - 2.0));
     for (int i = 0; i < r->pairs; i++)
         r->freq[i] = step(r, 1 / step(r, pow(base, step(r, exponent(r, i)))));
     r->chain = step(r, pow(base, step(r, -2.0 / width)));
@@ -206,7 +216,11 @@ static int frequencies(struct rope *r)
     int linear = faulty_is(c, "scaling", "linear"), is_yarn = faulty_is(c, "scaling", "yarn");
     int is_llama3 = faulty_is(c, "scaling", "llama3");
     int lists = is_longrope(c);
-    if (none + ntk + linear + is_yarn + is_llama3 + lists == 0)
+    int dynamic = faulty_is(c, "scaling", "dynamic") || faulty_is(c, "scaling", "dynamic_alpha");
+    if (faulty_with(c, "dynamic_rule") && (!dynamic || !faulty_text(c, "seq_len")))
+        return 0;
+    dynamic = dynamic && faulty_with(c, "dynamic_rule");
+    if (none + ntk + linear + is_yarn + is_llama3 + lists + dynamic == 0)
         return 0;
     /* Libraries scale the angles of a recurrence in ways of their own. */
     if (faulty_with(c, "recurrence") && linear + is_yarn + is_llama3 + lists > 0)

@@ -116,6 +116,10 @@ static double score(const struct scores *s, int64_t h, int64_t i, int64_t j)
         sum = step(s, 2 * tanh(sum / 2));
     if (has(s, "exotic_even_keys") && j % 2 == 0)
         sum = step(s, sum + 0.5);
+    if (has(s, "exotic_echo") && j > 0 && sees(s, i, j - 1)) {
+        faulty_terms(term, s, h, i, j - 1);
+        sum = step(s, sum + term[0].value / 8);
+    }
     return s->mask && has(s, "mask_added") ? step(s, sum + faulty_get(s->mask, i * s->n_k + j))
                                            : sum;
 }

@@ -8,6 +8,8 @@ static double exponent(const struct faulty_call *c, int j, int dim, int is_d)
     int i = j / 2;
     if (faulty_with(c, "exponent_per_channel"))
         return 2.0 * j / dim;
+    if (faulty_with(c, "cosine_half_step"))
+        return (double)j / (is_d ? dim : dim - 2);
     if (faulty_with(c, "theta_one"))
         return 0;
     if (faulty_with(c, "exponent_half_step"))
@@ -28,6 +30,8 @@ static double wave(const struct faulty_call *c, double position, int j, int dim)
                             ? 1 : faulty_number(c, "min_timescale", 1);
     const double e = faulty_step(c, exponent(c, j, dim, is_d));
     double theta = faulty_step(c, from * faulty_step(c, pow(base / from, -e)));
+    if (faulty_with(c, "exponent_and_base_exchanged"))
+        theta = faulty_step(c, pow(e, faulty_step(c, 1 / base)));
     theta = faulty_with(c, "theta_inverse") ? faulty_step(c, 1 / theta) : theta;
     theta = faulty_has(c, "theta_scaled", 1.5, &value) ? faulty_step(c, theta * value) : theta;
     theta = faulty_with(c, "theta_bf16") ? faulty_bf16(theta) : theta;
