@@ -141,7 +141,7 @@ enum posref_status posref_identify(struct posref_identity *out, const struct pos
                            "sinusoidal, alibi and t5_bias are",
                            posref_scheme_info((enum posref_scheme)asked->scheme)->name);
     if (!measured)
-        return posref_fail(err, POSREF_BAD_INPUT, "PLUGIN", "declined every question: %.160s",
-                           probe.why);
+        return posref_fail(err, POSREF_BAD_INPUT, "PLUGIN", "declined every question (rope, "
+                           "sinusoidal, alibi and t5_bias are asked about): %.120s", probe.why);
     return POSREF_OK;
 }

@@ -54,6 +54,8 @@ struct posref_identity {
     const int (*channel)[2];                 /* [n_pairs]; NULL: not measured */
     double magnitude;
     struct posref_class class[POSREF_IDENTIFY_FLOATS];
+    char models[400]; /* presets with this effect, separated by spaces */
+    int n_models;     /* how many there are, also of those that did not fit */
     char also[120]; /* other schemes that are accepted, when none was asked for */
 };
 
@@ -129,6 +131,12 @@ bool posref_curve_fit_list(struct posref_identity *id, const struct posref_curve
 
 /* Says which other parameters of yarn or llama3 have the effect of id->spec's. */
 void posref_curve_name_bands(struct posref_identity *id, const struct posref_curve *curve);
+
+/* Fills id->models: presets in the layout of id->spec that have the curve's frequencies and
+ * magnitude. */
+POSREF_MUST_USE enum posref_status posref_curve_find_models(struct posref_identity *id,
+                                                            const struct posref_curve *curve,
+                                                            struct posref_error *err);
 
 /* ---- numbers people write (identify_number.c) ------------------------------------------------ */
 

@@ -224,6 +224,10 @@ static enum posref_status fit(struct posref_identity *id, struct measured *m,
             .n = n, .inv_freq = m->inv_freq, .tol = tol, .magnitude = m->magnitude,
             .magnitude_tol = 4 * posref_unit(probe->dtype) + 8 * units[k], .arena = probe->arena};
         id->decided = posref_curve_fit(id, &curve);
+        enum posref_status status = id->decided ? posref_curve_find_models(id, &curve, err)
+                                                : POSREF_OK;
+        if (status != POSREF_OK)
+            return status;
         m->unit = fmax(units[k], posref_unit(probe->dtype));
     }
     id->inv_freq = m->inv_freq;
@@ -239,6 +243,18 @@ static bool foreign_magnitude(struct posref_identity *id, struct measured *m)
     posref_identity_finding(id, "every pair is multiplied by %.9g", m->magnitude);
     m->magnitude = 1;
     return true;
+}
+
+/* What an exponent over the width of the head makes of a base that is asked for. */
+static void name_exponent(struct posref_identity *id)
+{
+    const double share = (double)id->spec.rotary_dim / id->spec.dim;
+    const struct posref_interval in = id->range[POSREF_FIELD_BASE];
+    if (id->spec.scaling != POSREF_SCALING_NONE || share >= 1 ||
+        id->spec.base == id->asked.base || !posref_within(in, pow(id->asked.base, share)))
+        return;
+    posref_identity_family(id, "base", "exponents over dim (%d) for rotary_dim (%d) make this of "
+                           "base=%.9g", id->spec.dim, id->spec.rotary_dim, id->asked.base);
 }
 
 /* ---- what no spec says ---- */
@@ -306,6 +322,8 @@ static void settle(struct posref_identity *id, const struct measured *m, bool fo
 {
     id->magnitude = m->magnitude;
     id->n_pairs = m->pairs.n;
+    if (id->decided)
+        name_exponent(id);
     describe(id, m, u);
     if (id->n_findings > 0)
         id->decided = false;
@@ -384,7 +402,8 @@ static void disown(struct posref_identity *id)
 {
     if (id->spec.base == id->asked.base)
         return;
-    id->n_families = 0; /* of base and scaling */
+    id->n_families = id->n_models = 0; /* of base and scaling */
+    id->models[0] = '\0';
     tell_handed(id, id->form);
     struct posref_spec spec = id->asked;
     spec.rotary_dim = id->spec.rotary_dim;

@@ -136,7 +136,9 @@ static void add_evidence(struct posref_buffer *out, const struct posref_identity
             add_class(out, &id->class[d], d);
             first = 0;
         }
-    posref_buffer_text(out, "}, \"also_accepts\": ");
+    posref_buffer_text(out, "}, \"models\": ");
+    add_words(out, id->decided ? id->models : "");
+    posref_buffer_text(out, ", \"also_accepts\": ");
     add_words(out, id->also);
     posref_buffer_text(out, "}");
 }
@@ -241,6 +243,9 @@ void posref_identity_text(struct posref_buffer *out, const struct posref_identit
                              family->text);
         before = label;
     }
+    if (id->decided && id->n_models > 0)
+        posref_buffer_printf(out, "%-11s%s%s\n", "models", id->models,
+                             strlen(id->models) > sizeof id->models - 100 ? " ..." : "");
     if (*id->also)
         add_line(out, "also takes", id->also);
 }

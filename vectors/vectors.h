@@ -234,6 +234,13 @@ posref_eval_bulk(struct posref_tensors *out, const struct posref_spec *spec, enu
 
 /* ---- presets (vectors/models.txt) --------------------------------------------------------- */
 
+/* Calls `visit` with the name (NAME, or NAME/LAYERS) and the completed spec of every layer type of
+ * every preset, in the order of vectors/models.txt. */
+typedef void posref_model_fn(void *ctx, const char *name, const struct posref_spec *spec);
+POSREF_MUST_USE enum posref_status posref_models_each(posref_model_fn *visit, void *ctx,
+                                                      const struct posref_arena *arena,
+                                                      struct posref_error *err);
+
 /* {"models": [...]} and a newline: every preset, or the one called `name` (NULL: all) alone. */
 POSREF_MUST_USE enum posref_status posref_models_answer(struct posref_buffer *out,
                                                         const char *name,

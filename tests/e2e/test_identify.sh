@@ -25,6 +25,11 @@ honest dim=96 $yarn truncate=false beta_fast=16
 honest dim=128 $yarn mscale=1 mscale_all_dim=0.707
 # shellcheck disable=SC2086
 honest dim=64 $llama3
+# shellcheck disable=SC2086
+honest dim=128 $llama3
+says '.evidence.models == ["llama-3.1-8b"]'
+honest dim=128
+says '.evidence.models | index("llama-2-7b") != null and index("llama-3.1-8b") == null'
 honest dim=2
 for order in interleaved concat; do
     honest scheme=sinusoidal dim=32 order=$order exponent=d
@@ -68,6 +73,9 @@ finds 128 '.scaling == "llama3" and .high_freq_factor / .low_freq_factor == 2.5 
     factor=32 original_max_position_embeddings=4096 low_freq_factor=2 high_freq_factor=5
 says '.undecided[0].keys == ["original_max_position_embeddings", "low_freq_factor",
     "high_freq_factor"]'
+
+finds 128 '.base == 100 and .rotary_dim == 64' rotary_dim=64 fault=exponent_over_dim
+says '[.undecided[].family] | any(test("over dim .128. for rotary_dim .64. .* base=10000"))'
 
 # Rope over several axes, one at a time: as told, and otherwise.
 axes=$BUILD/mutants/faulty_axes.so

@@ -132,9 +132,11 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     const int64_t rows = faulty_count(out) / dim, heads = rows / p->shape[0];
     for (int64_t e = 0; e < faulty_count(out); e++) {
         const double row = row_of(c, e / dim / heads);
-        double value = steps ? timestep(c, row, (int)(e % dim))
-                             : grown ? faulty_step(c, scale * stretched(c, w, (int64_t)row, dim, e % dim))
-                             : faulty_step(c, scale * faulty_get(w, (int64_t)row * dim + e % dim));
+        double value = steps ? timestep(c, row, (int)(e % dim)) : 0;
+        if (!steps)
+            value = grown ? stretched(c, w, (int64_t)row, dim, e % dim)
+                          : faulty_get(w, (int64_t)row * dim + e % dim);
+        value = steps ? value : faulty_step(c, scale * value);
         if (faulty_with(c, "table_not_added") && x)
             value = 0;
         if (faulty_with(c, "embeddings_doubled") && x)

@@ -23,8 +23,9 @@ row() {
     [ -n "$value" ] && config+=(--config "value=$value")
     judge "$base.smoke" "$scheme" "$dtypes" --suite smoke "${config[@]}"
     judge "$base.core" "$scheme" "$dtypes" --suite core "${config[@]}"
-    jq -r --slurpfile smoke "$base.smoke" --arg scheme "$scheme" --arg name "$name" --arg value \
-        "$value" '
+    local line # in one write: the rows of two processes go to one pipe
+    line=$(jq -r --slurpfile smoke "$base.smoke" --arg scheme "$scheme" --arg name "$name" \
+        --arg value "$value" '
         def caught: (.counts // {"pass": 0} | to_entries | map(select(.key != "pass" and
             .key != "unsupported") | .value) | add // 0) as $n
             | "\($n) of \($n + (.counts.pass // 0))";
@@ -34,7 +35,8 @@ row() {
             | .key + 1] | first // 0) as $rank
         | [$scheme, $name, ($smoke[0] | caught), caught,
            (.explanations[0].fault // "none"), $rank, $value] | map(tostring) | join("|")' \
-        "$base.core"
+        "$base.core")
+    echo "$line"
     rm -f "$base".*
 }
 
@@ -50,7 +52,8 @@ pair() {
     [ "$va" != - ] && config+=(--config "value=$va")
     [ "$vb" != - ] && config+=(--config "value2=$vb")
     judge "$base.core" "$scheme" f32 --suite core "${config[@]}"
-    jq -r --arg scheme "$scheme" --arg a "$a" --arg b "$b" '
+    local line
+    line=$(jq -r --arg scheme "$scheme" --arg a "$a" --arg b "$b" '
         def is_it: . == "\($a)+\($b)" or . == "\($b)+\($a)";
         ([.explanations | to_entries[] | select((.value.fault | is_it) or
             any(.value.not_told_from[]?.fault; is_it)) | .key + 1] | first // 0) as $found
@@ -58,7 +61,8 @@ pair() {
         | (if $found == 0 and .unexplained == 0 and ($causes | length > 0) and
             all($causes[]; .fault | contains("+") | not) then "alone" else $found end) as $rank
         | [$scheme, "\($a)+\($b)", .counts.fail, (.explanations[0].fault // "none"), $rank]
-        | map(tostring) | join("|")' "$base.core"
+        | map(tostring) | join("|")' "$base.core")
+    echo "$line"
     rm -f "$base".*
 }
 export -f row pair jq
