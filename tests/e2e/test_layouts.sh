@@ -100,7 +100,8 @@ for id in none/d12/h12 none/d64/ alibi/distance/published/h12-m8/; do
         more "$n" 12 "lines of attention-$layout that pass in $id"
     done
 done
-# loses FAULT LAYOUT OP PLACE VERDICTS: an expression for what becomes of vectors of 12 heads in f64.
+# loses FAULT LAYOUT OP PLACE VERDICTS: an expression for what becomes of vectors of 12 heads
+# in f64.
 loses() {
     run test "$plugin" --config "fault=$1" "id=alibi/distance/published/h12-m8/$4@attention-$2" \
         "op=$3" --dtype f64 --report jsonl

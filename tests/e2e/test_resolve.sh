@@ -347,7 +347,8 @@ refuses 'one file is needed' resolve
 here=$(cd "$(dirname "$0")" && pwd)
 for file in "$here"/configs/*.json; do
     succeeds resolve "$file"
-    command jq -r --arg name "$(basename "$file" .json)" -f "$here/runtimes.jq" "$work/out" >>"$work/rows"
+    command jq -r --arg name "$(basename "$file" .json)" -f "$here/runtimes.jq" "$work/out" \
+        >>"$work/rows"
 done
 same "$(sed -n '/^| model | layers/,/^$/p' "$here/../../docs/models.md" | sed -e 1,2d -e '/^$/d')" \
     "$(cat "$work/rows")" 'the runtimes of docs/models.md'

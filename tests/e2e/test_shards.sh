@@ -59,7 +59,8 @@ done
 run merge bent1 bent2 --report json:merged.json --report text:merged.text
 same "$(jq -c .description merged.json)" \
     "$(jq -sc '[.[] | .description | select(.)] | max_by(.vectors)' bent1 bent2)" 'one description'
-same "$(grep -c "^      $(jq .description.vectors merged.json) of them: no known fault" merged.text)" 1 \
+told=$(jq .description.vectors merged.json)
+same "$(grep -c "^      $told of them: no known fault" merged.text)" 1 \
     'of how many of them it speaks'
 # The arithmetic of shards: the same recipe, and nothing claimed that the whole does not.
 for k in 1/1 1/2 2/2; do
