@@ -10,8 +10,8 @@ const struct posref_fault posref_faults_rope[] = {
      .equivalent = "permuting the rows of q and k for the other pairing",
      .seen = "vllm-project/vllm#747 vllm-project/vllm#941 jmaczan/tiny-vllm#4 "
              "huggingface/candle#3948 ggml-org/llama.cpp#6033 ohdearquant/lattice#96 "
-             "lablup/mlxcel#931 vllm-project/vllm#49290 xLLM-AI/xllm#2120 PaddlePaddle/PaddleFleet#678 "
-             "microsoft/onnxruntime#29261"},
+             "lablup/mlxcel#931 vllm-project/vllm#49290 xLLM-AI/xllm#2120 "
+             "PaddlePaddle/PaddleFleet#678 microsoft/onnxruntime#29261"},
     {.name = "direction", .kind = "T", .field = POSREF_FIELD_DIRECTION,
      .becomes = POSREF_BECOMES_OTHER,
      .formula = "sin(-a) for sin(a)",

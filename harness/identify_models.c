@@ -19,7 +19,8 @@ static void compare(void *ctx, const char *name, const struct posref_spec *prese
         spec.partial != id->spec.partial || spec.pairing != id->spec.pairing ||
         spec.direction != id->spec.direction)
         return;
-    if (id->asked.given[POSREF_FIELD_SEQ_LEN] && posref_field_applies(&spec, POSREF_FIELD_SEQ_LEN)) {
+    if (id->asked.given[POSREF_FIELD_SEQ_LEN] &&
+        posref_field_applies(&spec, POSREF_FIELD_SEQ_LEN)) {
         spec.seq_len = id->asked.seq_len;
         spec.given[POSREF_FIELD_SEQ_LEN] = true;
     }
