@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SEEN_AS_MASKED (-1e4) /* what kernels put in place of -infinity is at most this */
+#define SEEN_AS_MASKED (-1e4) /* what kernels put in place of -infinity is at most this,
+                                   as the dtype has it: -9984 in bfloat16 */
 
 struct judged {
     struct judge_case *c;
@@ -141,7 +142,8 @@ static void score_unit(struct judged *g, int tensor, int64_t head, int64_t i, in
     struct posref_attention_estimate e;
     estimate(&e, g, head, i, j);
     if (isinf(unit->want[0]) && unit->want[0] < 0) {
-        if (unit->got[0] <= SEEN_AS_MASKED)
+        const double masked = posref_rounded(SEEN_AS_MASKED, g->c->dtype);
+        if (unit->got[0] <= (isnan(masked) ? SEEN_AS_MASKED : masked))
             unit->got[0] = -HUGE_VAL;
         unit->moves = false;
         return;
