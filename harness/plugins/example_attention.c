@@ -263,6 +263,7 @@ static int32_t supports(void *state, const struct posref_plugin_call *call, char
     const bool is_alibi = posref_plugin_is(call->spec, "scheme", "alibi") &&
                           posref_plugin_is(call->spec, "form", "distance") &&
                           posref_plugin_is(call->spec, "slopes", "published") &&
+                          posref_plugin_is(call->spec, "align", "bottom_right") &&
                           posref_plugin_is(call->spec, "alibi_bias_max", "8");
     const struct posref_plugin_tensor *out = posref_plugin_find(call, call->op);
     bool knows = false;

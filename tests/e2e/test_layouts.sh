@@ -100,6 +100,8 @@ for id in none/d12/h12 none/d64/ alibi/distance/published/h12-m8/; do
         more "$n" 12 "lines of attention-$layout that pass in $id"
     done
 done
+# What it does not know it declines: queries at the first keys.
+succeeds test "$plugin" op=bias scheme=alibi --dtype f64 --fresh none
 # loses FAULT LAYOUT OP PLACE VERDICTS: an expression for what becomes of vectors of 12 heads
 # in f64.
 loses() {
