@@ -5,8 +5,10 @@
 #include "process.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define BOLD "\033[1m"
@@ -127,6 +129,23 @@ static void take_line(struct posref_progress *progress, const char *line, size_t
         progress->n_done++;
 }
 
+/* What a terminal shows of a line without going on to the next, which ERASE would leave there. */
+static int columns_of(FILE *file)
+{
+    struct winsize size = {0};
+    const bool knows = ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return knows ? size.ws_col - 1 : INT_MAX;
+}
+
+static void show(const struct posref_progress *progress)
+{
+    char line[80];
+    snprintf(line, sizeof line, "posref: %" PRId64 " of %" PRId64 " judged", progress->n_done,
+             progress->n_lines);
+    fprintf(progress->file, ERASE "%.*s", columns_of(progress->file), line);
+    fflush(progress->file);
+}
+
 void posref_progress_take(struct posref_progress *progress, const char *lines, size_t size_bytes)
 {
     const char *end;
@@ -140,9 +159,7 @@ void posref_progress_take(struct posref_progress *progress, const char *lines, s
     if (now < progress->shown_at + 0.1)
         return;
     progress->shown_at = now;
-    fprintf(progress->file, ERASE "posref: %" PRId64 " of %" PRId64 " judged", progress->n_done,
-            progress->n_lines);
-    fflush(progress->file);
+    show(progress);
 }
 
 void posref_progress_hide(struct posref_progress *progress)

@@ -14,8 +14,8 @@ bool posref_terminal_has_colours(FILE *file);
 /* Appends the text of posref_report_text with escape sequences for colours, else unchanged. */
 void posref_terminal_colour(struct posref_buffer *out, const char *text);
 
-/* "posref: 123 of 4165 judged", rewritten ten times a second at most. All zero to begin with, and
- * where file is NULL nothing is shown. */
+/* "posref: 123 of 4165 judged", rewritten ten times a second at most and cut where the terminal is
+ * narrower. All zero to begin with, and where file is NULL nothing is shown. */
 struct posref_progress {
     FILE *file;
     int64_t n_done, n_lines;

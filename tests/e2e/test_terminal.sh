@@ -21,7 +21,8 @@ on_terminal() {
     local set=()
     while [ "$1" != -- ]; do set+=("$1") && shift; done
     shift
-    env "${set[@]}" script -qec "$program $* $more" /dev/null </dev/null | tr -d '\r' >"$work/out"
+    env "${set[@]}" script -qec "$size $program $* $more" /dev/null </dev/null |
+        tr -d '\r' >"$work/out"
 }
 # coloured TEXT COLOUR: that text stands in the colour.
 coloured() {
@@ -30,7 +31,7 @@ coloured() {
     fi
 }
 
-more=''
+more='' size=''
 # The words of the command are to be split.
 # shellcheck disable=SC2086
 on_terminal TERM=xterm NO_COLOR= -- $judge
@@ -49,6 +50,14 @@ sed "s/${esc}\[K//g; s/posref: [0-9]* of [0-9]* judged//g; s/${esc}\[[0-9]*m//g"
 same "$(diff "$work/plain" "$work/stripped")" '' 'the text on a terminal and in a pipe'
 same "$(grep -c "$esc" "$work/plain" "$work/err" | tr '\n' ' ')" \
     "$work/plain:0 $work/err:0 " 'sequences in pipes'
+
+# A line that went on to a second one would stay there when it is rewritten.
+size='stty cols 15;'
+# shellcheck disable=SC2086
+on_terminal TERM=xterm -- $judge
+same "$(grep -o "posref: [0-9]* [^$esc]*${esc}" "$work/out" | sort -u | tr -d "$esc")" \
+    'posref: 0 of 1' 'a narrow terminal'
+size=''
 
 # shellcheck disable=SC2086
 on_terminal TERM=xterm NO_COLOR=1 -- $judge
