@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SEEN_AS_MASKED (-1e4) /* what kernels put in place of -infinity is at most this,
-                                   as the dtype has it: -9984 in bfloat16 */
+/* What kernels put in place of -infinity is -10000 or less, and some add it to the score. Half of
+ * it is no weight either, in any dtype. */
+#define SEEN_AS_MASKED (-5e3)
 
 struct judged {
     struct judge_case *c;
@@ -142,8 +143,7 @@ static void score_unit(struct judged *g, int tensor, int64_t head, int64_t i, in
     struct posref_attention_estimate e;
     estimate(&e, g, head, i, j);
     if (isinf(unit->want[0]) && unit->want[0] < 0) {
-        const double masked = posref_rounded(SEEN_AS_MASKED, g->c->dtype);
-        if (unit->got[0] <= (isnan(masked) ? SEEN_AS_MASKED : masked))
+        if (unit->got[0] <= SEEN_AS_MASKED)
             unit->got[0] = -HUGE_VAL;
         unit->moves = false;
         return;

@@ -208,8 +208,11 @@ static bool passes(struct fixture *f, const struct subject *s, enum posref_op op
             for (int j = 0; j < N_K; j++) {
                 row[j] = sees(s, i, j, fault) ? score(f, s, h, i, j, fault, dtype, low)
                                               : -HUGE_VALF;
-                if (op == POSREF_OP_SCORES) /* as kernels do; in bfloat16 it is -9984 */
-                    result[(h * N_Q + i) * N_K + j] = row[j] < -1e30F ? -10000 : row[j];
+                if (op == POSREF_OP_SCORES) /* some kernels fill in -10000, others add it */
+                    result[(h * N_Q + i) * N_K + j] =
+                        row[j] >= -1e30F ? row[j]
+                        : j % 2          ? -10000
+                                         : score(f, s, h, i, j, fault, dtype, low) - 10000;
             }
             if (op == POSREF_OP_ATTENTION)
                 attend(result + (i * s->heads + h) * DIM_V, row, f, s, h);
