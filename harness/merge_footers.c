@@ -13,7 +13,7 @@ static uint64_t signal_bit(const char *text)
 {
     for (int number = 1; text && number <= 64; number++) {
         const char *name = sigabbrev_np(number);
-        char digits[8];
+        char digits[sizeof "-2147483648"];
         snprintf(digits, sizeof digits, "%d", number);
         if (strcmp(text, name ? name : digits) == 0)
             return (uint64_t)1 << (number - 1);
