@@ -5,9 +5,8 @@ TEST_PROGRAMS += $(MUTANTS)
 test-e2e test-unit: $(MUTANTS)
 kill-matrix test-kill-matrix seeded-faults test-seeded-faults: all $(MUTANTS) $(CORE_DB)
 
-$(BUILD)/mutants/%.so: tests/mutants/%.c tests/mutants/mutant.h tests/mutants/faulty.h \
-                       tests/mutants/faulty_bias.h tests/mutants/faulty_scores.h \
-                       harness/posref_plugin.h $(BUILD)/flags
+$(BUILD)/mutants/%.so: tests/mutants/%.c $(wildcard tests/mutants/*.h) harness/posref_plugin.h \
+                       $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call step,MUTANT,$@)
 	$(Q)$(CC) -std=c17 $(WARN) -Wno-unused-function -D_GNU_SOURCE -I. -O1 -g $(CFLAGS) -fPIC \

@@ -1,23 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As writes_later.c, but only a tenth of a second after the call. */
-#include "mutant.h"
-
-#include <pthread.h>
-#include <unistd.h>
-
-static void *write_later(void *address)
-{
-    usleep(100000);
-    *(volatile unsigned char *)address = 0x3f;
-    return NULL;
-}
-
-static int32_t misbehave(const struct posref_plugin_call *call)
-{
-    const struct posref_plugin_tensor *y = posref_plugin_find(call, "y");
-    pthread_t thread;
-    int32_t status = mutant_right(call);
-    if (pthread_create(&thread, NULL, write_later, (char *)y->data + 3) == 0)
-        pthread_detach(thread);
-    return status;
-}
+/* Writes a tenth of a second after the call, when there are no more calls. */
+#define LATER_US 100000
+#include "writes_later.h"
