@@ -71,6 +71,9 @@ core_db() {
     if [ ! -s "$db" ]; then succeeds generate --suite core -o "$db"; fi
 }
 
+# fenced WORD: of a Markdown page on stdin, what stands in the fences that are marked so.
+fenced() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```$/ { on = 0 } on'; }
+
 # help_example COMMAND: --help exits 0, and its example runs (in $work, --db left to the default).
 help_example() {
     local example

@@ -19,15 +19,11 @@ chmod +x "$work/bin/posref"
 PATH=$work/bin:$PATH
 cd "$work/ci" || exit 3
 
-# block FENCE: the text of the first such block of the page.
-block() {
-    awk -v f="\`\`\`$1" '$0 == f { on = 1; next } /^```$/ && on { exit } on' "$root/docs/ci.md"
-}
 # section TITLE: the lines below that heading.
 section() { awk -v t="## $1" '/^## /{ on = $0 == t } on' "$root/docs/ci.md"; }
 
 # Three kernels from docs/plugin.md: as it stands, with a sign turned, and one that declines.
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md" >right.c
+fenced c <"$root/docs/plugin.md" >right.c
 sed 's/\* c - x\[i + r/* c + x[i + r/; s/= x\[i\] \* s/= -x[i] * s/' right.c >wrong.c
 sed 's/return POSREF_PLUGIN_OK;/return POSREF_PLUGIN_UNSUPPORTED;/' right.c >declines.c
 for kernel in right wrong declines; do
@@ -46,17 +42,24 @@ becomes() {
     if [ -s "$file" ]; then ok; else bad "$kernel: $* wrote no $file"; fi
 }
 
-block make >Makefile
+# validates: posref.xml is as its schema says.
+validates() {
+    if xmllint --noout --relaxng "$root/schema/junit.rng" posref.xml 2>"$work/err"; then ok; else
+        bad "posref.xml of the Makefile: $(head -c 300 "$work/err")"
+    fi
+}
+
+fenced make <"$root/docs/ci.md" >Makefile
 becomes 0 right posref.xml make conformance
 becomes 2 wrong posref.xml make conformance # make's own status
-if xmllint --noout --relaxng "$root/schema/junit.rng" posref.xml 2>"$work/err"; then ok; else
-    bad "posref.xml of the Makefile: $(head -c 300 "$work/err")"
-fi
+validates
+becomes 0 wrong posref.xml make KERNEL=./libright.so conformance
+validates
 
 # Commands and artifacts as a YAML reader sees them; both run commands by bash -e.
 if python3 -c 'import yaml' 2>/dev/null; then
-    section 'GitHub Actions' | awk '/^```yaml$/ { on = 1; next } /^```$/ { exit } on' >github.yml
-    section GitLab | awk '/^```yaml$/ { on = 1; next } /^```$/ { exit } on' >gitlab.yml
+    section 'GitHub Actions' | fenced yaml >github.yml
+    section GitLab | fenced yaml >gitlab.yml
     python3 - >"$work/found" <<'PYTHON'
 import yaml
 steps = yaml.safe_load(open("github.yml"))
@@ -88,7 +91,7 @@ if command -v cmake >/dev/null && command -v ctest >/dev/null; then
         printf 'cmake_minimum_required(VERSION 3.13)\nproject(mykernel C)\nenable_testing()\n'
         printf 'add_library(mykernel MODULE kernel.c)\ntarget_link_libraries(mykernel m)\n'
         printf 'target_include_directories(mykernel PRIVATE "%s/harness")\n' "$root"
-        block cmake
+        fenced cmake <"$root/docs/ci.md"
     } >CMakeLists.txt
     for kernel in 'right:0:Passed' 'wrong:8:Failed' 'declines:0:Skipped'; do
         IFS=: read -r name want word <<<"$kernel"

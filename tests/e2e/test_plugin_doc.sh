@@ -7,8 +7,8 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 core_db
 cp "$root/harness/posref_plugin.h" "$work"
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md" >"$work/mykernel.c"
-commands=$(awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/plugin.md")
+fenced c <"$root/docs/plugin.md" >"$work/mykernel.c"
+commands=$(fenced sh <"$root/docs/plugin.md")
 same "$(grep -c . <<<"$commands")" 2 'commands in plugin.md'
 
 # The two commands as they stand; posref is the one under test.
@@ -36,8 +36,7 @@ says '.explanations | length > 0 and all(.[]; .fault == "direction")'
 # The other languages: the command in the first comment builds each; libraries that can run here are
 # judged, on what they accept.
 page() { # FENCE FILE COMPILER EXTRA LIBRARY
-    awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```$/ { on = 0 } on' \
-        "$root/docs/plugin.md" >"$work/$2"
+    fenced "$1" <"$root/docs/plugin.md" >"$work/$2"
     if ! command -v "$3" >/dev/null; then
         echo "skipped: no $3, so $2 of docs/plugin.md was not compiled"
         return

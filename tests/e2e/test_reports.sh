@@ -120,11 +120,4 @@ run test "$BUILD/mutants/swaps_some.so" --suite smoke --dtype f32 --require bias
 same "$status" 1 'a required op'
 same "$(jq '[.failures[] | select(.required)] | length > 0' j)" true 'required ones are listed'
 refuses "'turn' is no op" test "$plugin" --require turn
-
-# docs/ci.md: the snippets that are Makefiles and shell run.
-awk '/^```make/ { on = 1; next } /^```/ { on = 0 } on' "$root/docs/ci.md" >Makefile.snippet
-PATH=$(dirname "$POSREF"):$PATH make -f Makefile.snippet KERNEL="$plugin" conformance >out 2>&1
-same "$?" 0 "the Makefile of docs/ci.md: $(tail -n 3 out)"
-same "$(xmllint --noout --relaxng "$root/schema/junit.rng" posref.xml 2>&1)" \
-    'posref.xml validates' 'the report of that Makefile'
 finish
