@@ -42,7 +42,8 @@ static double kerple(const struct site *s)
     const double r2 = faulty_get(posref_plugin_find(s->c->call, swap ? "r1" : "r2"), h);
     const double n = step(s, fabs(s->q[0] - s->k[0]));
     const int power = faulty_is(s->c, "kernel", "power") && !faulty_with(s->c, "kernel");
-    return -step(s, r1 * step(s, power ? pow(n, r2) : log1p(step(s, r2 * n))));
+    return -faulty_term_factor(s->c) *
+           step(s, r1 * step(s, power ? pow(n, r2) : log1p(step(s, r2 * n))));
 }
 
 static double psi(const struct site *s, double x)
@@ -68,7 +69,7 @@ static double fire(const struct site *s)
         const double y = step(s, faulty_get(w1, j) * x + faulty_get(b1, j));
         sum = step(s, sum + faulty_get(w2, h * n + j) * fmax(y, 0));
     }
-    return sum;
+    return faulty_term_factor(s->c) * sum;
 }
 
 static double sandwich(const struct site *s)
@@ -91,9 +92,7 @@ static double bias_of(const struct site *s)
     /* A fault of no registry: a quarter of what the next head has. */
     if (faulty_with(s->c, "exotic_next_head") && s->heads > 1 && faulty_text(s->c, "num_buckets"))
         return value + faulty_weight(s->c, entry_of(s), (s->h + 1) % s->heads, s->heads) / 4;
-    const int own = faulty_is(s->c, "scheme", "kerple") || faulty_is(s->c, "scheme", "fire");
-    return (faulty_with(s->c, "bias_negated") ? -value : value) *
-           (own ? faulty_term_factor(s->c) : 1); /* faulty_weight has it already */
+    return faulty_with(s->c, "bias_negated") ? -value : value;
 }
 
 /* ---- outputs ---- */

@@ -79,6 +79,13 @@ static double stretched(const struct faulty_call *c, const struct posref_plugin_
     return sum;
 }
 
+static double entry_of(const struct faulty_call *c, int64_t row, int64_t dim, int64_t channel)
+{
+    const struct posref_plugin_tensor *w = posref_plugin_find(c->call, "weights");
+    return faulty_is(c, "beyond", "interpolate") ? stretched(c, w, row, dim, channel)
+                                                 : faulty_get(w, row * dim + channel);
+}
+
 static double timestep(const struct faulty_call *c, double t, int channel)
 {
     const int dim = (int)faulty_number(c, "dim", 2), half = dim / 2;
@@ -132,11 +139,8 @@ static int32_t faulty_run(const struct faulty_call *c, char *why, size_t why_siz
     const int64_t rows = faulty_count(out) / dim, heads = rows / p->shape[0];
     for (int64_t e = 0; e < faulty_count(out); e++) {
         const double row = row_of(c, e / dim / heads);
-        double value = steps ? timestep(c, row, (int)(e % dim)) : 0;
-        if (!steps)
-            value = grown ? stretched(c, w, (int64_t)row, dim, e % dim)
-                          : faulty_get(w, (int64_t)row * dim + e % dim);
-        value = steps ? value : faulty_step(c, scale * value);
+        double value = steps ? timestep(c, row, (int)(e % dim))
+                             : faulty_step(c, scale * entry_of(c, (int64_t)row, dim, e % dim));
         if (faulty_with(c, "table_not_added") && x)
             value = 0;
         if (faulty_with(c, "embeddings_doubled") && x)
