@@ -8,7 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 plugin=$BUILD/plugins/example_rope.so
 if "$here/../thirdparty/install.sh" >/dev/null; then
-    export POSREF_GGML_DIR=$here/../../node_modules/@node-llama-cpp/linux-x64/bins/linux-x64
+    # shellcheck source=tests/thirdparty/libraries.sh
+    . "$here/../thirdparty/libraries.sh"
     plugin=$BUILD/plugins/ggml.so
 fi
 "$POSREF" generate --suite full -o "$work/full.db"

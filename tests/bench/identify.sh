@@ -7,9 +7,8 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../e2e/identified.sh"
-root=$here/../..
-export POSREF_GGML_DIR=$root/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64
-export POSREF_ONNXRUNTIME=$root/node_modules/sherpa-onnx-linux-x64/libonnxruntime.so
+# shellcheck source=tests/thirdparty/libraries.sh
+. "$here/../thirdparty/libraries.sh"
 "$here/../thirdparty/install.sh" >/dev/null || true
 
 # took PLUGIN WORD...: "WALL OWN NAME WORDS", or nothing where it declines or is not here.

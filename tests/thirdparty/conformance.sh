@@ -5,9 +5,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/install.sh" || exit
-modules=$here/../../node_modules
-export POSREF_GGML_DIR=$modules/@node-llama-cpp/linux-x64/bins/linux-x64
-export POSREF_ONNXRUNTIME=$modules/sherpa-onnx-linux-x64/libonnxruntime.so
+# shellcheck source=tests/thirdparty/libraries.sh
+. "$here/libraries.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$POSREF" generate -o "$work/core.db"

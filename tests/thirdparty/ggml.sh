@@ -7,7 +7,8 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/install.sh" || exit
-export POSREF_GGML_DIR=$here/../../node_modules/@node-llama-cpp/linux-x64/bins/linux-x64
+# shellcheck source=tests/thirdparty/libraries.sh
+. "$here/libraries.sh"
 plugin=$BUILD/plugins/ggml.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -102,7 +103,7 @@ holds $? 'identify: the swapped pairing'
 holds $? 'identify: the slopes'
 
 # Another build of another version, in one library.
-other=$here/../../node_modules/@fugood/node-llama-linux-x64/index.node
+other=$modules/@fugood/node-llama-linux-x64/index.node
 "$POSREF" test "$plugin" --dtype f32,f16 --config lib="$other" --report jsonl:"$work/other" \
     --report json:"$work/j" >/dev/null
 holds $? 'the other build conforms'

@@ -7,7 +7,8 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/install.sh" || exit
-export POSREF_ONNXRUNTIME=$here/../../node_modules/sherpa-onnx-linux-x64/libonnxruntime.so
+# shellcheck source=tests/thirdparty/libraries.sh
+. "$here/libraries.sh"
 plugin=$BUILD/plugins/onnxruntime.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
