@@ -63,7 +63,7 @@ static bool add_failure(struct posref_buffer *out, const char *line, size_t n)
 {
     const size_t blanks = strspn(line, " ");
     const char *dot = memchr(line, '.', n), *colon = memchr(line, ':', n);
-    if (!dot || !colon || dot <= line + blanks ||
+    if (!dot || !colon || colon + 2 > line + n || dot <= line + blanks ||
         strspn(line + blanks, "0123456789") != (size_t)(dot - line) - blanks)
         return false;
     const char *verdict = colon + 2;

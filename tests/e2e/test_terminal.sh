@@ -76,6 +76,14 @@ on_terminal TERM=xterm -- test "$BUILD/plugins/example_rope.so" id=rope/half/non
     --suite smoke --dtype f32
 coloured PASS "1m${esc}[32"
 coloured '1 float32' 32
+# A path may hold anything, also the beginning of what looks like a failure's line.
+export odd=$work/$'a\n 1.b:\nc'
+ln -s "$(realpath "$BUILD/mutants/swaps_pairs.so")" "$odd"
+# The shell of on_terminal is to expand it.
+# shellcheck disable=SC2016
+on_terminal TERM=xterm -- test '"$odd"' id=rope/half/none/ op=rotate --suite smoke --dtype f32 \
+    --nonce 1
+coloured FAIL "1m${esc}[31"
 # An error stands on a line of its own.
 on_terminal TERM=xterm -- test "$BUILD/plugins/example_rope.so" scheme=nosuch --suite smoke
 same "$(grep -c '^posref test: ' "$work/out")" 1 'an error'
