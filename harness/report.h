@@ -99,4 +99,8 @@ void posref_report_html(struct posref_buffer *out, const struct posref_tally *ta
 void posref_report_text(struct posref_buffer *out, const struct posref_tally *tally);
 void posref_report_json(struct posref_buffer *out, const struct posref_tally *tally);
 
+/* Columns of the tables of posref_report_text: where the cells of a row begin, and of each. */
+#define POSREF_TEXT_FIRST_CELL 33
+#define POSREF_TEXT_CELL 16
+
 #endif

@@ -18,9 +18,6 @@
 #define PLAIN "\033[0m"
 #define ERASE "\r\033[K"
 
-#define FIRST_CELL 33 /* columns of report_text.c's tables */
-#define CELL 16
-
 bool posref_terminal_is(FILE *file)
 {
     const char *kind = getenv("TERM");
@@ -48,9 +45,9 @@ static void add(struct posref_buffer *out, const char *colour, const char *text,
 /* "566 float32" passed, "3 of 566" did not. */
 static void add_cells(struct posref_buffer *out, const char *line, size_t n)
 {
-    posref_buffer_add(out, line, n < FIRST_CELL ? n : FIRST_CELL);
-    for (size_t at = FIRST_CELL; at < n; at += CELL) {
-        const size_t length = n - at < CELL ? n - at : CELL;
+    posref_buffer_add(out, line, n < POSREF_TEXT_FIRST_CELL ? n : POSREF_TEXT_FIRST_CELL);
+    for (size_t at = POSREF_TEXT_FIRST_CELL; at < n; at += POSREF_TEXT_CELL) {
+        const size_t length = n - at < POSREF_TEXT_CELL ? n - at : POSREF_TEXT_CELL;
         const char *blank = memchr(line + at, ' ', length);
         const bool failed = blank && begins(blank, (size_t)(line + at + length - blank), " of ");
         const bool counts = line[at] >= '0' && line[at] <= '9';

@@ -53,7 +53,7 @@ static void add_cells(struct posref_buffer *out, const struct posref_group *grou
         if (posref_cell_look(cell, &group->cell[d]) == POSREF_CELL_DECLINED)
             snprintf(cell, sizeof cell, "-");
         if (used[d])
-            posref_buffer_printf(out, "%-16s", cell);
+            posref_buffer_printf(out, "%-*s", POSREF_TEXT_CELL, cell);
     }
     end_line(out);
 }
@@ -63,7 +63,7 @@ static void add_row(struct posref_buffer *out, const struct posref_group *group,
 {
     const size_t begin = out->length;
     posref_buffer_printf(out, "%-11s %-11s %s ", group->scheme, group->op, label);
-    while (out->length < begin + 33)
+    while (out->length < begin + POSREF_TEXT_FIRST_CELL)
         posref_buffer_text(out, " ");
     add_cells(out, group, used);
 }
@@ -75,10 +75,11 @@ static void add_dtypes(struct posref_buffer *out, const char *title, bool used[P
     for (int k = 0; k < tally->n_groups; k++)
         for (int d = 0; d < POSREF_N_FLOATS; d++)
             used[d] = used[d] || tally->group[k].cell[d].n > 0;
-    posref_buffer_printf(out, "%-33s", title);
+    posref_buffer_printf(out, "%-*s", POSREF_TEXT_FIRST_CELL, title);
     for (int d = 0; d < POSREF_N_FLOATS; d++)
         if (used[d])
-            posref_buffer_printf(out, "%-16s", posref_dtype_name((enum posref_dtype)d));
+            posref_buffer_printf(out, "%-*s", POSREF_TEXT_CELL,
+                                 posref_dtype_name((enum posref_dtype)d));
     end_line(out);
 }
 
