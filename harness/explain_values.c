@@ -6,10 +6,10 @@
 
 #define NOTHING ((struct posref_claim){{NULL, NULL}, {0, 0}})
 
-/* The round numbers that may have been meant, and the value itself. */
-static void examine_near(struct explain_search *s, struct posref_claim *claim, int slot,
-                         double value)
+/* The round numbers that may have been meant by a value of the claim, and the value itself. */
+static void examine_near(struct explain_search *s, struct posref_claim *claim, int slot)
 {
+    const double value = claim->value[slot];
     /* The other fault may have rounded what was estimated from, and 8 or 16 bits have. */
     const enum posref_dtype dtype = s->class->dtype;
     const bool coarse = posref_dtype_is_float8(dtype);
@@ -72,23 +72,20 @@ static double refined(struct explain_search *s, struct posref_claim claim)
 
 void posref_explain_examine_estimates(struct explain_search *s, const struct posref_claim *base)
 {
+    const int slot = base->fault[0] ? 1 : 0;
     struct estimates estimates;
     estimate_all(&estimates, s, base);
     for (int n = 0; n < s->n_estimated; n++)
         for (int at = 0; at < 2; at++) {
-            const double value = estimates.value[n][at];
-            struct posref_claim claim = {{s->estimated[n], NULL}, {value, 0}};
-            if (isnan(value))
+            struct posref_claim claim = *base;
+            if (isnan(estimates.value[n][at]))
                 continue;
-            if (base->fault[0]) {
-                claim = *base;
-                claim.fault[1] = s->estimated[n];
-            } else if (s->estimated[n]->field == POSREF_FIELD_BASE &&
-                       posref_dtype_size(s->class->dtype) == 2) {
+            claim.fault[slot] = s->estimated[n];
+            claim.value[slot] = estimates.value[n][at];
+            if (slot == 0 && s->estimated[n]->field == POSREF_FIELD_BASE &&
+                posref_dtype_size(s->class->dtype) == 2)
                 claim.value[0] = refined(s, claim);
-            }
-            const int slot = base->fault[0] ? 1 : 0;
-            examine_near(s, &claim, slot, slot ? value : claim.value[0]);
+            examine_near(s, &claim, slot);
         }
 }
 
