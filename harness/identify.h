@@ -55,7 +55,7 @@ struct posref_identity {
     double magnitude;
     struct posref_class class[POSREF_IDENTIFY_FLOATS];
     char models[400]; /* presets with this effect, separated by spaces */
-    int n_models;     /* how many there are, also of those that did not fit */
+    bool more_models; /* than there is room for */
     char also[120]; /* other schemes that are accepted, when none was asked for */
 };
 

@@ -29,7 +29,8 @@ static void compare(void *ctx, const char *name, const struct posref_spec *prese
     const size_t length = strlen(id->models);
     if (length + strlen(name) + 2 < sizeof id->models)
         snprintf(id->models + length, sizeof id->models - length, "%s%s", length ? " " : "", name);
-    id->n_models++;
+    else
+        id->more_models = true;
 }
 
 enum posref_status posref_curve_find_models(struct posref_identity *id,

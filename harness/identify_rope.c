@@ -402,8 +402,9 @@ static void disown(struct posref_identity *id)
 {
     if (id->spec.base == id->asked.base)
         return;
-    id->n_families = id->n_models = 0; /* of base and scaling */
+    id->n_families = 0; /* of base and scaling */
     id->models[0] = '\0';
+    id->more_models = false;
     tell_handed(id, id->form);
     struct posref_spec spec = id->asked;
     spec.rotary_dim = id->spec.rotary_dim;

@@ -243,9 +243,9 @@ void posref_identity_text(struct posref_buffer *out, const struct posref_identit
                              family->text);
         before = label;
     }
-    if (id->decided && id->n_models > 0)
+    if (id->decided && *id->models)
         posref_buffer_printf(out, "%-11s%s%s\n", "models", id->models,
-                             strlen(id->models) > sizeof id->models - 100 ? " ..." : "");
+                             id->more_models ? " ..." : "");
     if (*id->also)
         add_line(out, "also takes", id->also);
 }
