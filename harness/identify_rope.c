@@ -362,22 +362,27 @@ static enum posref_status identify_table(struct posref_identity *id, struct meas
 }
 
 /* Cosines and sines of another base are handed in: is it this base that comes out? */
-static void other_tables(struct posref_spec *out, const struct posref_spec *asked)
+static enum posref_status hand_other_tables(struct posref_probe *probe,
+                                            const struct posref_spec *asked,
+                                            struct posref_error *err)
 {
-    *out = *asked;
-    out->base = asked->base * 3;
+    struct posref_spec *other = probe->arena->alloc(probe->arena->ctx, sizeof *other);
+    if (!other)
+        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
+    *other = *asked;
+    other->base = asked->base * 3;
+    probe->tables = other;
+    return POSREF_OK;
 }
 
-/* The basis, plain, or where that is declined in the first form that is taken; *handed: the spec of
- * the tables that are handed in. */
+/* The basis, plain, or where that is declined in the first form that is taken. */
 static enum posref_status ask_basis(struct posref_basis *out, struct posref_identity *id,
-                                    struct posref_spec *handed, struct posref_probe *probe,
-                                    struct posref_error *err)
+                                    struct posref_probe *probe, struct posref_error *err)
 {
     const struct posref_layout *form;
-    enum posref_status status = posref_basis_ask(out, probe, 1, err);
-    other_tables(handed, &id->asked);
-    probe->tables = handed;
+    enum posref_status status = hand_other_tables(probe, &id->asked, err);
+    if (status == POSREF_OK)
+        status = posref_basis_ask(out, probe, 1, err);
     for (int k = 0; status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED &&
                     (form = posref_probe_form_at(k)) != NULL; k++) {
         if (!posref_probe_form_taken(form, probe->runner))
@@ -421,8 +426,7 @@ static void disown(struct posref_identity *id)
 
 /* A plugin that makes its own frequencies may take tables as well. */
 static enum posref_status note_tables(struct posref_identity *id, struct measured *m,
-                                      const struct posref_spec *handed, struct posref_probe *probe,
-                                      struct posref_error *err)
+                                      struct posref_probe *probe, struct posref_error *err)
 {
     const struct posref_layout *form;
     enum posref_status status = POSREF_OK;
@@ -432,7 +436,6 @@ static enum posref_status note_tables(struct posref_identity *id, struct measure
         if (!posref_probe_form_has_tables(form) || !posref_probe_form_taken(form, probe->runner))
             continue;
         probe->form = form;
-        probe->tables = handed;
         status = ask_angles(&angle, m, probe, err);
         probe->form = NULL;
         if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
@@ -447,7 +450,6 @@ static enum posref_status note_tables(struct posref_identity *id, struct measure
 
 static enum posref_status identify_rotation(struct posref_identity *id, struct measured *m,
                                             const struct posref_basis *basis,
-                                            const struct posref_spec *handed,
                                             struct posref_probe *probe, struct posref_error *err)
 {
     double *angle;
@@ -469,7 +471,7 @@ static enum posref_status identify_rotation(struct posref_identity *id, struct m
         status = keep_channels(id, m, probe->arena, err);
     settle(id, m, found, posref_unit(probe->dtype));
     if (status == POSREF_OK && id->decided && !id->form && m->pairs.n > 1)
-        status = note_tables(id, m, handed, probe, err);
+        status = note_tables(id, m, probe, err);
     if (status == POSREF_OK && id->decided && id->form && posref_probe_form_has_tables(id->form))
         disown(id);
     return status;
@@ -483,14 +485,11 @@ enum posref_status posref_identify_rope(struct posref_identity *id, struct posre
     id->op = POSREF_OP_ROTATE;
     if (posref_spec_axes(&id->asked) > 1)
         return posref_identify_axes(id, probe, err);
-    struct posref_spec *handed = probe->arena->alloc(probe->arena->ctx, sizeof *handed);
-    if (!handed)
-        return posref_fail(err, POSREF_NO_MEMORY, "", "no memory");
-    enum posref_status status = ask_basis(&basis, id, handed, probe, err);
+    enum posref_status status = ask_basis(&basis, id, probe, err);
     if (status == POSREF_OK && probe->verdict == POSREF_VERDICT_UNSUPPORTED)
         return identify_table(id, &m, probe, err);
     if (status != POSREF_OK || probe->verdict != POSREF_VERDICT_PASS)
         return status;
     id->dtype = probe->dtype;
-    return identify_rotation(id, &m, &basis, handed, probe, err);
+    return identify_rotation(id, &m, &basis, probe, err);
 }
