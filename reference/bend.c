@@ -257,11 +257,12 @@ int64_t posref_bend_first(const struct bend_job *job, int64_t n)
     return watch && watch->first >= 0 && watch->first < n ? watch->first : 0;
 }
 
-int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n_rows)
+int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n, int64_t heads)
 {
-    const bool swapped = n_rows >= 2 && row >= n_rows - 2 &&
+    const int64_t token = row / heads;
+    const bool swapped = n >= 2 && token >= n - 2 &&
                          posref_bend_has(job->bend, POSREF_BEND_LAST_ROWS);
-    return swapped ? 2 * n_rows - 3 - row : row;
+    return swapped ? (2 * n - 3 - token) * heads + row % heads : row;
 }
 
 enum posref_status posref_bend_eval(struct posref_bent *out, const struct posref_bend *bend,

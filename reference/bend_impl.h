@@ -88,8 +88,9 @@ void posref_bend_note(struct bend_job *job, const struct posref_bent_pair *pair)
 bool posref_bend_done(struct bend_job *job, int tensor, int64_t element);
 /* The element that is wanted first; 0 where it is not there, of n. */
 int64_t posref_bend_first(const struct bend_job *job, int64_t n);
-/* Where row n (of n_rows) is written to: the last two may change places. */
-int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n_rows);
+/* Where a row, of n tokens with so many heads each, is written to, and whence a row that is written
+ * comes: the last two tokens may change places. */
+int64_t posref_bend_row(const struct bend_job *job, int64_t row, int64_t n, int64_t heads);
 /* Half a spacing of the dtype at x, and a little. */
 static inline double posref_bend_rounding(const struct bend_job *job, double x)
 {

@@ -172,15 +172,15 @@ static void turn_rows(struct rotation *r)
     const int64_t dim = r->job->bend->spec->dim, n_rows = r->n * r->heads;
     const int64_t element = posref_bend_first(r->job, n_rows * dim);
     const int writer = writer_of(r, (int)(element % dim)), first = writer < 0 ? 0 : writer;
-    const int64_t token = posref_bend_row(r->job, element / dim / r->heads, r->n);
+    const int64_t first_row = posref_bend_row(r->job, element / dim, r->n, r->heads);
     bool wanted = true;
     for (int64_t k = 0; k < n_rows && wanted; k++) {
-        const int64_t row = (token * r->heads + element / dim % r->heads + k) % n_rows;
+        const int64_t row = (first_row + k) % n_rows;
         r->token = row / r->heads;
         r->head = row % r->heads;
         r->turns = r->by_head ? row : r->token;
         r->from = row * dim;
-        r->to = (posref_bend_row(r->job, r->token, r->n) * r->heads + r->head) * dim;
+        r->to = posref_bend_row(r->job, row, r->n, r->heads) * dim;
         wanted = writer >= 0 || copy_tail(r);
         for (int i = 0; i < r->ladder->n && wanted; i++) {
             const int pair = first + i;

@@ -64,7 +64,7 @@ static bool fill_row(struct bend_job *job, struct sheet *sheet, struct bend_ladd
 {
     const struct posref_spec *spec = job->bend->spec;
     const int64_t n = row / sheet->heads, head = row % sheet->heads;
-    const int64_t base = (posref_bend_row(job, n, sheet->n) * sheet->heads + head) * spec->dim;
+    const int64_t base = posref_bend_row(job, row, sheet->n, sheet->heads) * spec->dim;
     const double given = sheet->position[n];
     const double from = spec->scheme == POSREF_SCHEME_SINUSOIDAL ? spec->offset : 0;
     const double at = posref_bend_position(job->bend, given + from, n, head);
@@ -75,10 +75,7 @@ static bool fill_row(struct bend_job *job, struct sheet *sheet, struct bend_ladd
         posref_layout_wave(&to[0], &to[1], block, i);
         add_wave(job, sheet, l, i, to, base, given, at);
         for (int which = 0; which < 2; which++) {
-            if (to[which] < 0)
-                continue;
-            sheet->waves[to[which]] = true;
-            if (!posref_bend_done(job, 0, base + to[which]))
+            if (to[which] >= 0 && !posref_bend_done(job, 0, base + to[which]))
                 return false;
         }
     }
@@ -94,13 +91,16 @@ static void fill(struct bend_job *job, struct sheet *sheet, struct bend_ladder *
 {
     const int64_t dim = job->bend->spec->dim, n_rows = sheet->n * sheet->heads;
     const int64_t element = posref_bend_first(job, n_rows * dim);
-    const int64_t token = posref_bend_row(job, element / dim / sheet->heads, sheet->n);
-    const int64_t first = token * sheet->heads + element / dim % sheet->heads;
+    const int64_t first = posref_bend_row(job, element / dim, sheet->n, sheet->heads);
     for (int i = 0; i < l->n; i++) {
         int to[2];
         posref_layout_wave(&to[0], &to[1], block, i);
-        if (to[0] == element % dim || to[1] == element % dim)
-            sheet->first_wave = i;
+        for (int which = 0; which < 2; which++) {
+            if (to[which] >= 0)
+                sheet->waves[to[which]] = true;
+            if (to[which] == element % dim)
+                sheet->first_wave = i;
+        }
     }
     for (int64_t k = 0; k < n_rows; k++)
         if (!fill_row(job, sheet, l, block, (first + k) % n_rows))
