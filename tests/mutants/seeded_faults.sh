@@ -14,7 +14,8 @@
 check=${1:-}
 
 # "1122 direction": how many vectors do not pass, and what is said of it: the first fault, else the
-# grade whose limits hold, with the recipe.
+# grade whose limits hold, with the recipe. (By jq itself: grades are in their order, which gojq
+# does not keep.)
 said() {
     jq -r '(.counts | to_entries | map(select(.key != "pass" and .key != "unsupported") | .value)
             | add) as $n
